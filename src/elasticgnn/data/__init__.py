@@ -1,0 +1,8 @@
+"""Node classification tasks: the paper's data sets, one's own files, and their splits."""
+
+from elasticgnn.data.splits import paper_split as paper_split
+from elasticgnn.data.splits import per_class_split as per_class_split
+from elasticgnn.data.splits import planetoid_split as planetoid_split
+from elasticgnn.data.splits import share_split as share_split
+from elasticgnn.data.task import NodeTask as NodeTask
+from elasticgnn.data.task import Split as Split

@@ -1,0 +1,166 @@
+"""A node classification task: graph, features, labels, and which nodes are for what."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from elasticgnn.features import SparseFeatures
+from elasticgnn.graph import Graph
+
+SplitRule = Literal["20-500-1000", "20-30-rest", "10-10-80", "fixed"]
+SPLIT_RULES: tuple[SplitRule, ...] = ("20-500-1000", "20-30-rest", "10-10-80", "fixed")
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Node indices (int64) for training, model selection and testing; no node is in two."""
+
+    train: Tensor
+    val: Tensor
+    test: Tensor
+
+    def __post_init__(self) -> None:
+        for name, part in (("train", self.train), ("val", self.val), ("test", self.test)):
+            if part.ndim != 1 or part.dtype != torch.int64:
+                raise ValueError(f"{name} must be (k,) int64, got {tuple(part.shape)} {part.dtype}")
+        every = torch.cat([self.train, self.val, self.test])
+        if len(every) and int(every.min()) < 0:
+            raise ValueError(f"split must hold node indices >= 0, got {int(every.min())}")
+        repeated = int(len(every) - len(every.unique()))
+        if repeated:
+            raise ValueError(f"split must name each node once, got {repeated} repetitions")
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        return len(self.train), len(self.val), len(self.test)
+
+    def to_lists(self) -> dict[str, list[int]]:
+        """Plain lists, as stored with every result."""
+        parts = {"train": self.train, "val": self.val, "test": self.test}
+        return {name: part.tolist() for name, part in parts.items()}
+
+    @classmethod
+    def from_lists(cls, lists: dict[str, list[int]]) -> Split:
+        return cls(*(torch.tensor(lists[name], dtype=torch.int64) for name in SPLIT_PARTS))
+
+
+SPLIT_PARTS = ("train", "val", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTask:
+    """A graph whose nodes have features (n, f) and, some of them, a known class.
+
+    labels: (n,) int64, the position in `class_names`, -1 where unknown.
+    split: the fixed split that came with the data, if any; split_rule: what `paper_split` draws.
+    """
+
+    name: str
+    graph: Graph
+    features: Tensor | SparseFeatures
+    labels: Tensor
+    class_names: tuple[str, ...]
+    node_ids: tuple[Hashable, ...] | None = None
+    split: Split | None = None
+    notes: tuple[str, ...] = ()
+    split_rule: SplitRule = "10-10-80"
+
+    def __post_init__(self) -> None:
+        n = self.graph.num_nodes
+        if len(self.features.shape) != 2 or self.features.shape[0] != n:
+            raise ValueError(f"features must be ({n}, f), got {tuple(self.features.shape)}")
+        if self.labels.shape != (n,) or self.labels.dtype != torch.int64:
+            raise ValueError(
+                f"labels must be ({n},) int64, got {tuple(self.labels.shape)} {self.labels.dtype}"
+            )
+        check_labels(self.labels, len(self.class_names))
+        if self.node_ids is not None and len(self.node_ids) != n:
+            raise ValueError(f"node_ids must be {n} ids, got {len(self.node_ids)}")
+        check_split(self.split, self.split_rule, n)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.graph.num_nodes
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+    @property
+    def num_features(self) -> int:
+        return int(self.features.shape[1])
+
+    @cached_property
+    def labelled(self) -> Tensor:
+        """Nodes whose class is known, ascending."""
+        return (self.labels >= 0).nonzero().flatten()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hex digest of what a model can see: graph, features, labels, class names."""
+        digest = hashlib.sha256(self.graph.fingerprint.encode())
+        if isinstance(self.features, SparseFeatures):
+            digest.update(self.features.fingerprint.encode())
+        else:
+            digest.update(f"{tuple(self.features.shape)} {self.features.dtype}".encode())
+            digest.update(self.features.detach().cpu().contiguous().numpy().tobytes())
+        digest.update(self.labels.cpu().contiguous().numpy().tobytes())
+        digest.update("\0".join(self.class_names).encode())
+        return digest.hexdigest()
+
+    def with_graph(self, graph: Graph, note: str | None = None) -> NodeTask:
+        """The same nodes on another graph."""
+        notes = self.notes if note is None else (*self.notes, note)
+        return replace(self, graph=graph, notes=notes)
+
+    def with_split(self, split: Split | None) -> NodeTask:
+        """The same task with another fixed split."""
+        return replace(self, split=split)
+
+    def largest_component(self) -> NodeTask:
+        """The task on the largest connected component, nodes in their old order."""
+        if self.split is not None:
+            raise ValueError("task must have no fixed split to be cut down, got one")
+        graph, nodes = self.graph.largest_component()
+        ids = self.node_ids
+        return replace(
+            self,
+            graph=graph,
+            features=feature_rows(self.features, nodes),
+            labels=self.labels[nodes],
+            node_ids=None if ids is None else tuple(ids[i] for i in nodes.tolist()),
+        )
+
+
+def feature_rows(features: Tensor | SparseFeatures, nodes: Tensor) -> Tensor | SparseFeatures:
+    """The rows `nodes` of sparse or dense features."""
+    return features.rows(nodes) if isinstance(features, SparseFeatures) else features[nodes]
+
+
+def check_labels(labels: Tensor, num_classes: int) -> None:
+    """Refuses labels outside -1 .. num_classes - 1."""
+    if len(labels) == 0:
+        return
+    low, high = int(labels.min()), int(labels.max())
+    if low < -1 or high >= num_classes:
+        raise ValueError(f"labels must be in -1..{num_classes - 1}, got {low}..{high}")
+
+
+def check_split(split: Split | None, rule: str, num_nodes: int) -> None:
+    """Refuses an unknown rule, and a split that names nodes which do not exist."""
+    if rule not in SPLIT_RULES:
+        raise ValueError(f"split_rule must be one of {SPLIT_RULES}, got {rule!r}")
+    if split is None:
+        if rule == "fixed":
+            raise ValueError("split must be given when split_rule is 'fixed', got None")
+        return
+    every = torch.cat([split.train, split.val, split.test])
+    if len(every) and int(every.max()) >= num_nodes:
+        raise ValueError(f"split must name nodes below {num_nodes}, got {int(every.max())}")
