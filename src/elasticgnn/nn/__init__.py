@@ -1,0 +1,3 @@
+"""Layers and networks."""
+
+from elasticgnn.nn.settings import ModelSettings as ModelSettings

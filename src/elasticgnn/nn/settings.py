@@ -1,0 +1,47 @@
+"""The settings of every model by name: what a model file stores."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+ModelName = Literal["elastic", "mlp", "gcn", "gat", "cheb", "sage", "appnp", "sgc"]
+MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """A model without its weights and its sizes at both ends.
+
+    steps: of propagation (elastic, appnp; sgc has 2); lambda1, lambda2, norm, concavity: elastic;
+    alpha: teleport of appnp; heads: of gat, whose hidden channels they share.
+    """
+
+    name: ModelName = "elastic"
+    hidden_channels: int = 64
+    num_layers: int = 2
+    dropout: float = 0.5
+    steps: int = 10
+    lambda1: float = 3.0
+    lambda2: float = 3.0
+    norm: Literal["l21", "l1", "mcp", "scad"] = "l21"
+    concavity: float | None = None
+    alpha: float = 0.1
+    heads: int = 8
+    batch_norm: bool = False
+
+    def __post_init__(self) -> None:
+        if self.name not in MODEL_NAMES:
+            raise ValueError(f"name must be one of {MODEL_NAMES}, got {self.name!r}")
+        if self.hidden_channels < 1 or self.num_layers < 1:
+            raise ValueError(
+                "hidden_channels and num_layers must be >= 1, "
+                f"got {self.hidden_channels} and {self.num_layers}"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        if not 0 <= self.alpha <= 1:
+            raise ValueError(f"alpha must be in [0, 1], got {self.alpha}")
+        if self.name == "gat" and self.hidden_channels % self.heads:
+            raise ValueError(
+                f"hidden_channels must be a multiple of heads = {self.heads}, "
+                f"got {self.hidden_channels}"
+            )
