@@ -1,0 +1,4 @@
+"""Graphs: immutable, validated, the one place that knows edge order."""
+
+from elasticgnn.graph.graph import Graph as Graph
+from elasticgnn.graph.slots import Slots as Slots

@@ -1,0 +1,77 @@
+"""Components, sub-graphs, and graphs with a few edges changed."""
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from elasticgnn.graph.merge import Edges
+
+if TYPE_CHECKING:
+    from elasticgnn.graph.graph import Graph
+
+
+def component_labels(graph: "Graph") -> Tensor:
+    """The number of each node's component (n,), counted by first appearance."""
+    from scipy.sparse.csgraph import connected_components
+
+    _, labels = connected_components(graph.to_scipy(), directed=False)
+    return torch.from_numpy(labels).long().to(graph.device)
+
+
+def largest_component(graph: "Graph") -> tuple["Graph", Tensor]:
+    if graph.num_nodes == 0:
+        return graph, torch.arange(0, device=graph.device)
+    largest = torch.bincount(graph.component_labels).argmax()
+    nodes = (graph.component_labels == largest).nonzero().flatten()
+    return subgraph(graph, nodes), nodes
+
+
+def subgraph(graph: "Graph", nodes: Tensor, *, name: str = "nodes") -> "Graph":
+    place = _places(graph, nodes, name)
+    tail, head = place[graph.tail], place[graph.head]
+    keep = (tail >= 0) & (head >= 0)
+    tail, head, weight = tail[keep], head[keep], graph.weight[keep]
+    low, high = torch.minimum(tail, head), torch.maximum(tail, head)
+    order = torch.argsort(low * max(len(nodes), 1) + high)
+    return _like(graph, Edges(low[order], high[order], weight[order]), len(nodes))
+
+
+def _places(graph: "Graph", nodes: Tensor, name: str) -> Tensor:
+    """Where each node of the graph stands in `nodes`, -1 for those left out."""
+    if nodes.ndim != 1 or nodes.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"{name} must be a vector of node numbers, got {tuple(nodes.shape)}")
+    if nodes.numel() and not 0 <= int(nodes.min()) <= int(nodes.max()) < graph.num_nodes:
+        raise ValueError(f"{name} must lie in [0, {graph.num_nodes}), got {int(nodes.max())}")
+    place = torch.full((graph.num_nodes,), -1, dtype=torch.int64, device=graph.device)
+    place[nodes.long()] = torch.arange(len(nodes), device=graph.device)
+    if int((place >= 0).sum()) != len(nodes):
+        raise ValueError(f"{name} must name each node at most once")
+    return place
+
+
+def with_edges_flipped(graph: "Graph", pairs: Tensor) -> "Graph":
+    """Edges among `pairs` leave, the other pairs come in with weight 1."""
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(f"pairs must have shape (k, 2), got {tuple(pairs.shape)}")
+    low, high = pairs.long().min(1).values, pairs.long().max(1).values
+    if len(pairs) and (int(low.min()) < 0 or int(high.max()) >= graph.num_nodes):
+        raise ValueError(f"pairs must name nodes in [0, {graph.num_nodes})")
+    if bool((low == high).any()):
+        raise ValueError("pairs must join two different nodes")
+    flipped = low * graph.num_nodes + high
+    if len(flipped.unique()) != len(flipped):
+        raise ValueError("pairs must be distinct")
+    present = graph.tail * graph.num_nodes + graph.head
+    keep, new = ~torch.isin(present, flipped), ~torch.isin(flipped, present)
+    key = torch.cat([present[keep], flipped[new]])
+    weight = torch.cat([graph.weight[keep], graph.weight.new_ones(int(new.sum()))])
+    order = torch.argsort(key)
+    key, weight = key[order], weight[order]
+    size = max(graph.num_nodes, 1)
+    return _like(graph, Edges(key // size, key % size, weight), graph.num_nodes)
+
+
+def _like(graph: "Graph", edges: Edges, num_nodes: int) -> "Graph":
+    kind = type(graph)
+    return kind(edges, num_nodes, normalization=graph.normalization, unit=graph.is_unweighted)

@@ -1,0 +1,39 @@
+"""Both directions of every edge in compressed-row order: what loops over neighbours read."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Slot p in [start[i], start[i+1]) leads from node i to `column[p]` along edge `edge[p]`."""
+
+    start: Tensor  # (n + 1,) int64
+    column: Tensor  # (2m,) int32, ascending within a node
+    edge: Tensor  # (2m,) int32
+
+
+def build_slots(tail: Tensor, head: Tensor, num_nodes: int) -> Slots:
+    """The slots of edges (tail < head, sorted by tail then head)."""
+    # Row i holds its neighbours below i (edges that end at i, in order of their tail) and then
+    # those above i (edges that start at i): one stable sort by head gives the former in order.
+    num_edges = len(tail)
+    by_head = torch.argsort(head, stable=True)
+    below = torch.bincount(head, minlength=num_nodes)
+    above = torch.bincount(tail, minlength=num_nodes)
+    start = torch.zeros(num_nodes + 1, dtype=torch.int64, device=tail.device)
+    torch.cumsum(below + above, 0, out=start[1:])
+    rank = torch.arange(num_edges, device=tail.device)
+    below_offset = torch.cumsum(below, 0) - below
+    above_offset = torch.cumsum(above, 0) - above
+    place_below = start[head[by_head]] + rank - below_offset[head[by_head]]
+    place_above = start[tail] + below[tail] + rank - above_offset[tail]
+    column = torch.empty(2 * num_edges, dtype=torch.int32, device=tail.device)
+    edge = torch.empty_like(column)
+    column[place_below] = tail[by_head].int()
+    edge[place_below] = by_head.int()
+    column[place_above] = head.int()
+    edge[place_above] = rank.int()
+    return Slots(start, column, edge)

@@ -1,0 +1,60 @@
+"""The settings of the elastic penalty, checked when built."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+CONVEX_NORMS = ("l21", "l1")
+CONCAVE_NORMS = ("mcp", "scad")
+NORMS = (*CONVEX_NORMS, *CONCAVE_NORMS)
+DEFAULT_CONCAVITY = {"mcp": 3.0, "scad": 3.7}
+
+
+@dataclass(frozen=True)
+class ElasticPenalty:
+    """lambda1 |delta_e| + lambda2/2 |delta_e|^2 per edge, |.| chosen by `norm`.
+
+    "l21" takes the Euclidean norm of an edge's row, "l1" the sum of absolute entries. "mcp" and
+    "scad" act on the Euclidean norm too but level off: differences beyond `concavity` * lambda1
+    cost no more (firm thresholding), at the price of a non-convex problem.
+    lambda1 and lambda2 are numbers, or tensors with one entry or one per run of a population.
+    """
+
+    lambda1: float | Tensor = 3.0
+    lambda2: float | Tensor = 3.0
+    norm: str = "l21"
+    concavity: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.norm not in NORMS:
+            raise ValueError(f"norm must be one of {NORMS}, got {self.norm!r}")
+        _check_strength("lambda1", self.lambda1, allow_infinity=False)
+        _check_strength("lambda2", self.lambda2, allow_infinity=True)
+        if self.concavity is None:
+            object.__setattr__(self, "concavity", DEFAULT_CONCAVITY.get(self.norm))
+        elif self.norm in CONVEX_NORMS:
+            raise ValueError(f"concavity must be None for norm {self.norm!r}, got {self.concavity}")
+        elif not (math.isfinite(self.concavity) and self.concavity > 0):
+            raise ValueError(f"concavity must be a number > 0, got {self.concavity}")
+
+    @property
+    def is_convex(self) -> bool:
+        return self.norm in CONVEX_NORMS
+
+
+def _check_strength(name: str, value: float | Tensor, *, allow_infinity: bool) -> None:
+    rule = "a number >= 0" + (" or inf" if allow_infinity else "")
+    if isinstance(value, Tensor):
+        if value.ndim > 1 or not value.is_floating_point():
+            shape = tuple(value.shape)
+            raise ValueError(f"{name} must be a float scalar or vector, got {value.dtype} {shape}")
+        numbers = value.detach()
+        good = (numbers >= 0) & (torch.isfinite(numbers) | allow_infinity)
+        if not torch.compiler.is_compiling() and not bool(good.all()):
+            raise ValueError(f"{name} must be {rule}, got {numbers[~good].flatten()[0].item()}")
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} must be {rule}, got {value!r}")
+    elif not value >= 0 or (value == math.inf and not allow_infinity):
+        raise ValueError(f"{name} must be {rule}, got {value}")

@@ -1,0 +1,86 @@
+"""Step sizes of the elastic iteration, and the bounds of the paper's Theorem 1."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from elasticgnn.problem.penalty import ElasticPenalty
+
+
+class StepSizes(NamedTuple):
+    """One number per run, each of shape (R,)."""
+
+    lambda1: Tensor
+    gamma: Tensor  # primal step
+    beta: Tensor  # dual step
+    pull: Tensor  # gamma * lambda2, finite also for lambda2 = inf
+
+
+def step_sizes(
+    penalty: ElasticPenalty,
+    norm_bound: float,
+    like: Tensor,
+    runs: int = 1,
+    *,
+    gamma: float | None = None,
+    beta: float | None = None,
+) -> StepSizes:
+    """The paper's step sizes, or the given ones after a check; differentiable in the lambdas.
+
+    With B >= ||L||: gamma = 1/(1 + lambda2 B/2) and beta = 1/(gamma B); B = 2 for degree
+    normalisation, where this is gamma = 1/(1 + lambda2), beta = 1/(2 gamma).
+    """
+    lambda1 = _per_run("lambda1", penalty.lambda1, like, runs)
+    lambda2 = _per_run("lambda2", penalty.lambda2, like, runs)
+    if gamma is None:
+        primal = 1 / (1 + lambda2 * (norm_bound / 2))
+        pull = (1 - primal) * (2 / norm_bound)
+    else:
+        _check_gamma(gamma, lambda2, norm_bound)
+        primal = torch.full_like(lambda2, gamma)
+        pull = primal * lambda2
+    if beta is None:
+        # gamma = 0 (lambda2 = inf): the dual has no effect, any finite step will do
+        dual_step = 1 / (norm_bound * torch.where(primal > 0, primal, torch.ones_like(primal)))
+    else:
+        _check_beta(beta, primal, norm_bound)
+        dual_step = torch.full_like(primal, beta)
+    _check_concavity(penalty, dual_step)
+    return StepSizes(lambda1, primal, dual_step, pull)
+
+
+def _per_run(name: str, value: float | Tensor, like: Tensor, runs: int) -> Tensor:
+    if not isinstance(value, Tensor):
+        return torch.full((runs,), float(value), dtype=like.dtype, device=like.device)
+    if value.numel() not in (1, runs):
+        raise ValueError(f"{name} must have one entry or one per run ({runs}), got {value.numel()}")
+    return value.to(like).reshape(-1).expand(runs)
+
+
+def _check_gamma(gamma: float, lambda2: Tensor, norm_bound: float) -> None:
+    limit = 2 / (1 + float(lambda2.detach().max()) * norm_bound) if len(lambda2) else 2.0
+    if not 0 < gamma < limit:
+        raise ValueError(
+            f"gamma must lie in (0, {limit:.6g}) = (0, 2/(1 + lambda2 ||L||)), got {gamma}"
+        )
+
+
+def _check_beta(beta: float, gamma: Tensor, norm_bound: float) -> None:
+    limit = 4 / (3 * float(gamma.detach().max()) * norm_bound) if len(gamma) else 1.0
+    # a beta computed by the caller's own formula may sit on the bound up to rounding
+    if not 0 < beta <= limit * (1 + 1e-12):
+        raise ValueError(f"beta must lie in (0, {limit:.6g}] = (0, 4/(3 gamma ||L||)], got {beta}")
+
+
+def _check_concavity(penalty: ElasticPenalty, beta: Tensor) -> None:
+    if penalty.is_convex or penalty.concavity is None or torch.compiler.is_compiling():
+        return
+    curvature = penalty.concavity - (1.0 if penalty.norm == "scad" else 0.0)
+    limit = 1 / float(beta.detach().min()) if len(beta) else 0.0
+    if not curvature > limit:
+        bound = limit + (penalty.concavity - curvature)
+        raise ValueError(
+            f"concavity must be > {bound:.6g} (1/beta{' + 1' if penalty.norm == 'scad' else ''}) "
+            f"for norm {penalty.norm!r}, got {penalty.concavity}"
+        )
