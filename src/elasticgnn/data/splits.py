@@ -65,7 +65,7 @@ def share_split(
         raise ValueError(f"train and val must be shares that leave a rest, got {train}, {val}")
     order = shuffled_labelled(labels, generator)
     parts: tuple[list[Tensor], list[Tensor], list[Tensor]] = ([], [], [])
-    for label in labels[order].unique().tolist():
+    for label in torch.unique(labels[order]).tolist():
         own = order[labels[order] == label]
         first = max(1, round(train * len(own)))
         second = first + (max(1, round(val * len(own))) if val > 0 else 0)
@@ -79,7 +79,7 @@ def shuffled_labelled(labels: Tensor, generator: torch.Generator) -> Tensor:
     if not isinstance(generator, torch.Generator):
         raise ValueError(f"generator must be a torch.Generator, got {type(generator).__name__}")
     known = (labels >= 0).nonzero().flatten()
-    num_classes = len(labels[known].unique())
+    num_classes = torch.unique(labels[known]).numel()
     if num_classes < 2:
         raise ValueError(f"labels must show at least 2 classes, got {num_classes}")
     return known[torch.randperm(len(known), generator=generator)]

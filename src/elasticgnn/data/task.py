@@ -33,7 +33,7 @@ class Split:
         every = torch.cat([self.train, self.val, self.test])
         if len(every) and int(every.min()) < 0:
             raise ValueError(f"split must hold node indices >= 0, got {int(every.min())}")
-        repeated = int(len(every) - len(every.unique()))
+        repeated = int(len(every) - torch.unique(every).numel())
         if repeated:
             raise ValueError(f"split must name each node once, got {repeated} repetitions")
 

@@ -1,0 +1,152 @@
+"""Reads the pickles of the Planetoid files without ever running what they name.
+
+A pickle asks for callables by name. Each name that these files may use is answered with a small
+stand-in of our own; every other name is refused before anything of it is imported or called.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[Any]
+NUMBER_TYPES = {f"{kind}{size}" for kind in "iuf" for size in (1, 2, 4, 8)} | {"b1"}
+
+
+class DtypeState:
+    """Collects what a pickled numpy dtype says; only plain numbers are admitted."""
+
+    def __init__(self, code: object = None, *_flags: object) -> None:
+        if code not in NUMBER_TYPES:
+            raise pickle.UnpicklingError(f"array type {code!r} is not a plain number")
+        self.code = str(code)
+        self.order = "<"
+
+    def __setstate__(self, state: Any) -> None:
+        order = state[1]
+        if order not in ("<", ">", "|", "="):
+            raise pickle.UnpicklingError(f"byte order {order!r} is unknown")
+        self.order = order
+
+    def numpy(self) -> np.dtype[Any]:
+        return np.dtype(self.order + self.code)
+
+
+class ArrayState:
+    """Collects what a pickled numpy array says, and builds the array from the bytes."""
+
+    array: Array
+
+    def __init__(self, *_arguments: object) -> None:
+        pass
+
+    def __setstate__(self, state: Any) -> None:
+        _version, shape, dtype, fortran, content = state
+        if not isinstance(dtype, DtypeState):
+            raise pickle.UnpicklingError("array without a type")
+        if isinstance(content, str):  # Python 2 bytes, decoded as latin1
+            content = content.encode("latin1")
+        flat = np.frombuffer(content, dtype=dtype.numpy())
+        self.array = flat.reshape(shape, order="F" if fortran else "C").copy()
+
+
+class CsrState:
+    """Collects the attributes of a pickled scipy csr matrix."""
+
+    def __setstate__(self, state: Any) -> None:
+        self.parts = {str(key): value for key, value in dict(state).items()}
+
+    def matrix(self) -> sparse.csr_array:
+        parts = [self.parts[name].array for name in ("data", "indices", "indptr")]
+        matrix = sparse.csr_array(tuple(parts), shape=tuple(self.parts["_shape"]))
+        matrix.check_format(full_check=True)
+        return matrix
+
+
+class Neighbours(dict[Any, Any]):
+    """Stands for a defaultdict: the pickle fills it, its factory is forgotten."""
+
+    def __init__(self, *_factory: object) -> None:
+        super().__init__()
+
+    def __setstate__(self, state: object) -> None:
+        raise pickle.UnpicklingError("a mapping with attributes")
+
+
+class OnlyNamed:
+    """Stands for a type that is an argument of a call, never called itself."""
+
+    def __init__(self, *_arguments: object) -> None:
+        raise pickle.UnpicklingError("a type was called that is only ever named")
+
+    def __setstate__(self, state: object) -> None:
+        raise pickle.UnpicklingError("a type was filled that is only ever named")
+
+
+# Classes only: a function could be handed attributes by the pickle.
+STAND_INS: dict[tuple[str, str], type] = {
+    ("numpy.core.multiarray", "_reconstruct"): ArrayState,
+    ("numpy._core.multiarray", "_reconstruct"): ArrayState,
+    ("numpy", "ndarray"): OnlyNamed,
+    ("numpy", "dtype"): DtypeState,
+    ("scipy.sparse.csr", "csr_matrix"): CsrState,
+    ("scipy.sparse._csr", "csr_matrix"): CsrState,
+    ("collections", "defaultdict"): Neighbours,
+    ("__builtin__", "list"): OnlyNamed,
+    ("builtins", "list"): OnlyNamed,
+}
+
+
+class RestrictedUnpickler(pickle.Unpickler):
+    """Knows the names in STAND_INS and no others."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        try:
+            return STAND_INS[module_name, global_name]
+        except KeyError:
+            raise pickle.UnpicklingError(
+                f"it asks for {module_name}.{global_name}, which is not allowed"
+            ) from None
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise pickle.UnpicklingError("it refers to an object outside the file")
+
+
+def read_pickle(path: Path) -> Any:
+    """The array, csr matrix, or dict of lists of numbers stored in `path`."""
+    content = path.read_bytes()
+    try:
+        value = RestrictedUnpickler(io.BytesIO(content), encoding="latin1").load()
+        return plain(value)
+    except (pickle.UnpicklingError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} must be a pickle of plain numbers, got: {error}") from None
+    except (KeyError, IndexError, EOFError, MemoryError, RecursionError, OverflowError) as error:
+        raise ValueError(
+            f"{path} must be a whole pickle file, got {type(error).__name__}"
+        ) from None
+
+
+def plain(value: object) -> Any:
+    """What a stand-in stands for; a dict must map numbers to lists of numbers."""
+    if isinstance(value, ArrayState):
+        return value.array
+    if isinstance(value, CsrState):
+        return value.matrix()
+    if isinstance(value, dict) and all(map(is_neighbour_list, value.items())):
+        return dict(value)
+    raise ValueError(f"a {type(value).__name__}")
+
+
+def is_neighbour_list(item: tuple[object, object]) -> bool:
+    node, neighbours = item
+    return (
+        type(node) is int
+        and isinstance(neighbours, list)
+        and all(type(other) is int for other in neighbours)
+    )
