@@ -40,6 +40,8 @@ class ModelSettings:
             raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
         if not 0 <= self.alpha <= 1:
             raise ValueError(f"alpha must be in [0, 1], got {self.alpha}")
+        if self.name not in ("elastic", "mlp") and (self.num_layers != 2 or self.batch_norm):
+            raise ValueError(f"num_layers must be 2 without batch_norm for model {self.name!r}")
         if self.name == "gat" and self.hidden_channels % self.heads:
             raise ValueError(
                 f"hidden_channels must be a multiple of heads = {self.heads}, "

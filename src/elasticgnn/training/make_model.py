@@ -4,11 +4,13 @@ import torch
 from torch import nn
 
 from elasticgnn.data import NodeTask
-from elasticgnn.nn.settings import ModelSettings
+from elasticgnn.nn import ModelSettings, build_model
 
 
 def make_model(
     settings: ModelSettings | str, task: NodeTask, generator: torch.Generator
 ) -> nn.Module:
-    """The model of `settings` with the task's sizes and weights drawn from `generator`."""
-    raise NotImplementedError
+    """The model of `settings` (a name: its default settings), weights drawn from `generator`."""
+    if isinstance(settings, str):
+        settings = ModelSettings(settings)  # type: ignore[arg-type]  # checks the name itself
+    return build_model(settings, task.num_features, task.num_classes, generator)

@@ -1,0 +1,77 @@
+"""Dropout whose masks are a function of (seed, epoch, site, position) and of nothing else.
+
+Position i is dropped when a 32-bit hash of i under the key of (seed, epoch, site) falls below
+rate * 2^32. No state advances, so that a run's masks do not depend on what is trained beside it,
+nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+LOW_32 = 0xFFFFFFFF
+LOW_64 = 0xFFFFFFFFFFFFFFFF
+
+
+@dataclass(frozen=True)
+class DropoutNoise:
+    """The masks of one forward pass; each place in a model that drops values has its own site."""
+
+    seed: int
+    epoch: int = 0
+
+    @classmethod
+    def drawn(cls, generator: torch.Generator | None) -> DropoutNoise:
+        """Noise with a seed from `generator`; None is torch's own, as for torch's layers."""
+        return cls(draw_seed(generator))
+
+    def key(self, site: int) -> int:
+        """64 bits that name the stream of (seed, epoch, site)."""
+        return splitmix64(splitmix64(splitmix64(self.seed & LOW_64) ^ self.epoch) ^ site)
+
+    def keep(self, count: int, rate: float, site: int) -> Tensor:
+        """Which of `count` positions survive dropout at `rate`: (count,) bool."""
+        return hash_positions(count, self.key(site)) >= drop_threshold(rate)
+
+    def __call__(self, x: Tensor, rate: float, site: int) -> Tensor:
+        """`x` with entries dropped and the others scaled by 1 / (1 - rate)."""
+        if rate == 0:
+            return x
+        keep = self.keep(x.numel(), rate, site).view(x.shape).to(x.device)
+        return x * keep * (1 / (1 - rate))
+
+
+def draw_seed(generator: torch.Generator | None) -> int:
+    """A non-negative 63-bit seed."""
+    return int(torch.randint(2**63 - 1, (), generator=generator))
+
+
+def drop_threshold(rate: float) -> int:
+    """Hashes below this number are dropped: rate of all 32-bit numbers."""
+    if not 0 <= rate < 1:
+        raise ValueError(f"dropout must be in [0, 1), got {rate}")
+    return int(rate * 2**32)
+
+
+def splitmix64(x: int) -> int:
+    """One output of the splitmix64 generator (Steele, Lea, Flood 2014) from state `x`."""
+    x = (x + 0x9E3779B97F4A7C15) & LOW_64
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & LOW_64
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & LOW_64
+    return x ^ (x >> 31)
+
+
+def hash_positions(count: int, key: int) -> Tensor:
+    """A well-mixed 32-bit number for each of 0 .. count - 1, as int64.
+
+    The two multiplications are those of Wellons' lowbias32; half of the key enters before each.
+    """
+    x = (torch.arange(count) + (key & LOW_32)) & LOW_32
+    x = x ^ (x >> 16)
+    x = (x * 0x7FEB352D) & LOW_32
+    x = x ^ (x >> 15) ^ (key >> 32)
+    x = (x * 0x846CA68B) & LOW_32  # wraps in 64 bits, which leaves the low 32 as they are
+    return x ^ (x >> 16)

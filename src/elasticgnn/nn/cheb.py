@@ -1,0 +1,40 @@
+"""ChebNet (Defferrard et al. 2016) with polynomials of degree 1."""
+
+from torch import Tensor, nn
+
+from elasticgnn.nn.edges import NoLinear
+from elasticgnn.nn.feature_linear import FeatureLinear
+from elasticgnn.nn.two_convolutions import TwoConvolutions
+
+
+class ChebNet(TwoConvolutions):
+    """Two layers of torch_geometric's ChebConv with K = 2 terms each."""
+
+    def __init__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5
+    ) -> None:
+        from torch_geometric.nn import ChebConv
+
+        linear = FeatureLinear(in_channels, 2 * hidden_channels, glorot=True)
+        second = ChebConv(hidden_channels, out_channels, K=2)
+        super().__init__(linear, HalvesCheb(hidden_channels), second, dropout)
+
+
+class HalvesCheb(nn.Module):
+    """ChebConv whose linear maps were applied before: X W_0 + (L~ X) W_1 from (n, 2h)."""
+
+    def __init__(self, hidden_channels: int) -> None:
+        super().__init__()
+        from torch_geometric.nn import ChebConv
+
+        # With lins = (identity, identity) the layer gives x + L~ x.
+        self.terms = ChebConv(hidden_channels, hidden_channels, K=2, bias=False)
+        self.terms.lins = nn.ModuleList([NoLinear(), NoLinear()])
+
+    def reset_parameters(self) -> None:
+        """Nothing of its own to reset."""
+
+    def forward(self, halves: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
+        term0, term1 = halves.chunk(2, 1)
+        term1 = term1.contiguous()
+        return self.terms(term1, edge_index, edge_weight) - term1 + term0

@@ -1,0 +1,75 @@
+"""ElasticGNN: any network on the features, then elastic message passing on its output."""
+
+from torch import Tensor, nn
+
+from elasticgnn.features import SparseFeatures
+from elasticgnn.features.dropout import DropoutNoise
+from elasticgnn.graph import Graph
+from elasticgnn.nn.emp import EMP
+from elasticgnn.nn.mlp import MLP
+from elasticgnn.problem import ElasticPenalty
+
+
+class ElasticGNN(nn.Module):
+    """Logits of a backbone smoothed by K elastic steps (the paper's equation for Elastic GNNs).
+
+    The backbone is an MLP of `num_layers` layers, or any module that maps x to (n, out_channels).
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        penalty: ElasticPenalty | None = None,
+        K: int = 10,
+        backbone: nn.Module | None = None,
+        batch_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        if backbone is None:
+            backbone = MLP(
+                in_channels, hidden_channels, out_channels, num_layers, dropout, batch_norm
+            )
+        self.backbone = backbone
+        self.propagation = propagation(penalty or ElasticPenalty(), K)
+
+    @property
+    def penalty(self) -> ElasticPenalty:
+        return self.propagation.penalty
+
+    @property
+    def K(self) -> int:
+        return self.propagation.K
+
+    def reset_parameters(self) -> None:
+        for part in (self.backbone, self.propagation):
+            if callable(reset := getattr(part, "reset_parameters", None)):
+                reset()
+
+    def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
+        """What the backbone says of each node (n, out), before any neighbour is heard."""
+        if isinstance(self.backbone, MLP):
+            return self.backbone(x, noise=noise)
+        return self.backbone(x)
+
+    def forward(
+        self,
+        x: Tensor | SparseFeatures,
+        graph: Graph | Tensor,
+        edge_weight: Tensor | None = None,
+        *,
+        noise: DropoutNoise | None = None,
+    ) -> Tensor:
+        """Smoothed logits (n, out)."""
+        smoothed: Tensor = self.propagation(self.logits(x, noise=noise), graph, edge_weight)
+        return smoothed
+
+
+def propagation(penalty: ElasticPenalty, K: int) -> EMP:
+    """The layer of `penalty`, whose concavity the layer's own arguments do not name."""
+    layer = EMP(K, float(penalty.lambda1), float(penalty.lambda2), penalty.norm)
+    layer.initial = penalty
+    return layer

@@ -1,0 +1,41 @@
+"""GraphSAGE (Hamilton et al. 2017)."""
+
+from torch import Tensor, nn
+
+from elasticgnn.nn.edges import NoLinear
+from elasticgnn.nn.feature_linear import FeatureLinear
+from elasticgnn.nn.two_convolutions import TwoConvolutions
+
+
+class GraphSAGE(TwoConvolutions):
+    """Two layers of torch_geometric's SAGEConv (mean of the neighbours, and the node itself).
+
+    Edge weights are not heard.
+    """
+
+    def __init__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5
+    ) -> None:
+        from torch_geometric.nn import SAGEConv
+
+        linear = FeatureLinear(in_channels, 2 * hidden_channels)
+        second = SAGEConv(hidden_channels, out_channels)
+        super().__init__(linear, HalvesSAGE(hidden_channels), second, dropout, weighted=False)
+
+
+class HalvesSAGE(nn.Module):
+    """SAGEConv whose two linear maps were applied before: halves (n, 2h) to (n, h)."""
+
+    def __init__(self, hidden_channels: int) -> None:
+        super().__init__()
+        from torch_geometric.nn import SAGEConv
+
+        self.mean = SAGEConv(hidden_channels, hidden_channels, root_weight=False, bias=False)
+        self.mean.lin_l = NoLinear()
+
+    def reset_parameters(self) -> None:
+        """Nothing of its own to reset."""
+
+    def forward(self, halves: Tensor, edge_index: Tensor) -> Tensor:
+        neighbours, own = halves.chunk(2, 1)
+        return self.mean(neighbours.contiguous(), edge_index) + own

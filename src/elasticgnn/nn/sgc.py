@@ -1,0 +1,41 @@
+"""SGC (Wu et al. 2019)."""
+
+from torch import Tensor, nn
+
+from elasticgnn.features import SparseFeatures
+from elasticgnn.features.dropout import DropoutNoise
+from elasticgnn.graph import Graph
+from elasticgnn.nn.edges import NoLinear, edge_list
+from elasticgnn.nn.feature_linear import FeatureLinear
+from elasticgnn.nn.mlp import noise_in_use
+
+
+class SGC(nn.Module):
+    """One linear map and K smoothing steps of torch_geometric's SGConv, which commute."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, dropout: float = 0.5, K: int = 2
+    ) -> None:
+        from torch_geometric.nn import SGConv
+
+        super().__init__()
+        self.linear = FeatureLinear(in_channels, out_channels, glorot=True)
+        self.propagation = SGConv(out_channels, out_channels, K)
+        self.propagation.lin = NoLinear()
+        self.dropout = dropout
+
+    def reset_parameters(self) -> None:
+        self.linear.reset_parameters()
+
+    def forward(
+        self,
+        x: Tensor | SparseFeatures,
+        graph: Graph | Tensor,
+        edge_weight: Tensor | None = None,
+        *,
+        noise: DropoutNoise | None = None,
+    ) -> Tensor:
+        """Logits (n, out)."""
+        logits: Tensor = self.linear(x, noise_in_use(self, noise), self.dropout)
+        smoothed: Tensor = self.propagation(logits, *edge_list(graph, edge_weight, logits))
+        return smoothed

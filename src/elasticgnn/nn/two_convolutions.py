@@ -1,0 +1,62 @@
+"""What the convolutional rivals share: features in, two graph convolutions, logits out."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from elasticgnn.features import SparseFeatures
+from elasticgnn.features.dropout import DropoutNoise
+from elasticgnn.graph import Graph
+from elasticgnn.nn.edges import edge_list
+from elasticgnn.nn.feature_linear import FeatureLinear
+from elasticgnn.nn.mlp import noise_in_use
+
+
+class TwoConvolutions(nn.Module):
+    """second(dropout(act(first(dropout(x) W)))), both convolutions from torch_geometric.
+
+    A convolution is linear in its input, so the first one's weights W are applied to the
+    (sparse) features beforehand and its own linear map is left out.
+    """
+
+    def __init__(
+        self,
+        linear: FeatureLinear,
+        first: nn.Module,
+        second: nn.Module,
+        dropout: float,
+        *,
+        weighted: bool = True,
+        activation: Callable[[Tensor], Tensor] = torch.relu,
+    ) -> None:
+        super().__init__()
+        self.linear = linear
+        self.first = first
+        self.second = second
+        self.dropout = dropout
+        self.weighted = weighted
+        self.activation = activation
+
+    def reset_parameters(self) -> None:
+        for part in (self.linear, self.first, self.second):
+            part.reset_parameters()  # type: ignore[operator]  # every layer of PyG has it
+
+    def forward(
+        self,
+        x: Tensor | SparseFeatures,
+        graph: Graph | Tensor,
+        edge_weight: Tensor | None = None,
+        *,
+        noise: DropoutNoise | None = None,
+    ) -> Tensor:
+        """Logits (n, out)."""
+        noise = noise_in_use(self, noise)
+        hidden: Tensor = self.linear(x, noise, self.dropout)
+        index, weight = edge_list(graph, edge_weight, hidden)
+        edges = (index, weight) if self.weighted else (index,)
+        hidden = self.activation(self.first(hidden, *edges))
+        if noise is not None:
+            hidden = noise(hidden, self.dropout, 1)
+        logits: Tensor = self.second(hidden, *edges)
+        return logits
