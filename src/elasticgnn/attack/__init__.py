@@ -1,0 +1,9 @@
+"""Attacks on the graph of a node classification task, and the edges that look inserted."""
+
+from elasticgnn.attack.budget import AttackBudget as AttackBudget
+from elasticgnn.attack.constraints import Constraints as Constraints
+from elasticgnn.attack.metattack import InnerTraining as InnerTraining
+from elasticgnn.attack.metattack import MetattackSettings as MetattackSettings
+from elasticgnn.attack.metattack import metattack as metattack
+from elasticgnn.attack.perturbation import Perturbation as Perturbation
+from elasticgnn.attack.perturbation import load_perturbation as load_perturbation

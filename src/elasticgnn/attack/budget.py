@@ -1,0 +1,29 @@
+"""How much of a graph an attacker may change."""
+
+import math
+from dataclasses import dataclass
+
+from elasticgnn.graph import Graph
+
+
+@dataclass(frozen=True)
+class AttackBudget:
+    """Flips as a share of the graph's edges (`rate`, rounded down) or as a number (`edges`)."""
+
+    rate: float | None = None
+    edges: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.rate is None) == (self.edges is None):
+            raise ValueError(f"budget must be one of rate or edges, got {self.rate}, {self.edges}")
+        if self.rate is not None and not (math.isfinite(self.rate) and self.rate >= 0):
+            raise ValueError(f"rate must be a number >= 0, got {self.rate}")
+        if self.edges is not None and self.edges < 0:
+            raise ValueError(f"edges must be >= 0, got {self.edges}")
+
+    def flips(self, graph: Graph) -> int:
+        """The number of flips allowed on this graph."""
+        if self.edges is not None:
+            return self.edges
+        # 1e-9: 0.15 * 5000 must be 750 whatever the rounding of the product
+        return math.floor((self.rate or 0.0) * graph.num_edges + 1e-9)

@@ -1,0 +1,92 @@
+"""Metattack: flip the pair with the largest meta-gradient, retrain, and again."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+import torch
+
+from elasticgnn.attack.adjacency import Flippable
+from elasticgnn.attack.budget import AttackBudget
+from elasticgnn.attack.metattack.approximate import approximate_gradient
+from elasticgnn.attack.metattack.candidates import best_flips
+from elasticgnn.attack.metattack.gradient import PairGradient, Surrogate, look, meta_gradient
+from elasticgnn.attack.metattack.settings import MetattackSettings
+from elasticgnn.attack.metattack.surrogate import build_surrogate, draw_weights
+from elasticgnn.attack.perturbation import Perturbation, Setting
+from elasticgnn.data import NodeTask, Split
+
+Progress = Callable[[int, float], None]
+SPARE = 32  # extra candidates, since a flip can put later ones out of bounds
+
+
+def metattack(
+    task: NodeTask,
+    split: Split,
+    budget: AttackBudget,
+    settings: MetattackSettings,
+    generator: torch.Generator,
+    progress: Progress = lambda flips, loss: None,
+) -> Perturbation:
+    """The flips that hurt a graph network trained afterwards on the attacked graph most.
+
+    Stops early when no allowed flip is left.
+    """
+    state = Flippable(task.graph, settings.constraints)
+    adjacency = state.adjacency(settings.dtype)
+    surrogate = build_surrogate(task, split, adjacency, settings, generator)
+    wanted, loss = budget.flips(task.graph), list[float]()
+    while len(state.flipped) < wanted:
+        before = len(state.flipped)
+        gradient = next_gradient(state, surrogate, settings, generator)
+        take_best(state, gradient, min(settings.flips_per_step, wanted - before))
+        loss += [gradient.loss] * (len(state.flipped) - before)
+        if len(state.flipped) == before:
+            break
+        progress(len(state.flipped), gradient.loss)
+    return Perturbation(
+        pairs=torch.tensor(state.flipped, dtype=torch.int64).reshape(-1, 2),
+        fingerprint=task.graph.fingerprint,
+        method="metattack",
+        seed=generator.initial_seed(),
+        loss=tuple(loss),
+        settings=flat(settings),
+        split=split,
+        task=task.name,
+    )
+
+
+def next_gradient(
+    state: Flippable,
+    surrogate: Surrogate,
+    settings: MetattackSettings,
+    generator: torch.Generator,
+) -> PairGradient:
+    """The meta-gradient on the graph as it is now, from freshly drawn weights."""
+    view = look(state.adjacency(settings.dtype), surrogate)
+    first, second = draw_weights(surrogate, generator)
+    compute = approximate_gradient if settings.approximate else meta_gradient
+    return compute(view, surrogate, first, second)
+
+
+def take_best(state: Flippable, gradient: PairGradient, count: int) -> None:
+    """Flips the `count` best pairs that are still allowed one after the other."""
+    found = best_flips(gradient, state, 1 if count == 1 else count + SPARE)
+    taken = 0
+    for tail, head in np.asarray(found.pairs).tolist():
+        if taken == count:
+            return
+        if state.may_flip(tail, head):
+            state.flip(tail, head)
+            taken += 1
+
+
+def flat(settings: MetattackSettings) -> dict[str, Setting]:
+    """Settings as one level of names, for the record."""
+    record: dict[str, Setting] = {}
+    for name, value in asdict(settings).items():
+        if isinstance(value, dict):
+            record.update({f"{name}.{key}": part for key, part in value.items()})
+        else:
+            record[name] = value
+    return record
