@@ -7,5 +7,7 @@ from elasticgnn.data.splits import paper_split as paper_split
 from elasticgnn.data.splits import per_class_split as per_class_split
 from elasticgnn.data.splits import planetoid_split as planetoid_split
 from elasticgnn.data.splits import share_split as share_split
+from elasticgnn.data.synthetic import block_model as block_model
 from elasticgnn.data.task import NodeTask as NodeTask
 from elasticgnn.data.task import Split as Split
+from elasticgnn.data.wrong_edges import add_wrong_edges as add_wrong_edges

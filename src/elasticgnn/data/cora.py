@@ -13,9 +13,12 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 
 
+BUNDLED_FILE = "bundled/cora.npz"
+
+
 def bundled_cora() -> NodeTask:
     """Cora with 0/1 features; nodes in the order of cora.content, node_ids its paper ids."""
-    with as_file(files("elasticgnn.data") / "bundled" / "cora.npz") as path:
+    with as_file(files("elasticgnn.data") / BUNDLED_FILE) as path:
         arrays = read_arrays(path)
     num_words = arrays["num_words"].astype(np.int64)
     start = torch.from_numpy(np.concatenate([[0], np.cumsum(num_words)]))

@@ -37,6 +37,13 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def file_state(path: Path, name: str) -> str:
+    """Whether the file is "ok", "different" from the data file `name`, or "missing"."""
+    if not path.is_file():
+        return "missing"
+    return "ok" if file_digest(path) == known_digests()[name] else "different"
+
+
 def check_file(path: Path, name: str) -> None:
     """Refuses a file whose bytes are not those of the data file `name`."""
     expected, found = known_digests()[name], file_digest(path)

@@ -1,0 +1,160 @@
+"""`elasticgnn data`: which data sets there are, what is in them, whether their files are right."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from elasticgnn.data import DataSet, NodeTask
+
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-root", help="folder of data files [default: $ELASTICGNN_DATA, or a cache]"
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+Name = Annotated[str, typer.Argument(help="a name from `elasticgnn data list`")]
+Names = Annotated[list[str] | None, typer.Argument(help="data sets [default: all]")]
+Mirror = Annotated[
+    str | None, typer.Option(help="http(s) address with the layout of the data folder")
+]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="The paper's data sets: list, look inside, fetch, verify.")
+    group.command("list")(list_data)
+    group.command("info")(info)
+    group.command("fetch")(fetch)
+    group.command("verify")(verify)
+    app.add_typer(group, name="data", no_args_is_help=True)
+
+
+def list_data(data_root: Root = None, as_json: Json = False) -> None:
+    """Every data set by name, its size, and whether it can be loaded without a network."""
+    from elasticgnn.data import catalogue
+
+    rows = [list_row(entry, data_root) for entry in catalogue().values()]
+    if as_json:
+        print(json.dumps({"data_sets": rows}))
+        return
+    show_table("data sets", rows)
+
+
+def info(name: Name, data_root: Root = None, as_json: Json = False) -> None:
+    """Loads one data set and describes it."""
+    from elasticgnn.data import load
+
+    facts = describe(load(name, root=data_root))
+    if as_json:
+        print(json.dumps(facts))
+        return
+    show_table(name, [{"": key, "value": str(value)} for key, value in facts.items()])
+
+
+def fetch(
+    names: Names = None, data_root: Root = None, mirror: Mirror = None, as_json: Json = False
+) -> None:
+    """Downloads what is missing of the named data sets; every file has a known SHA-256."""
+    from elasticgnn.data.download import require_files
+    from elasticgnn.data.files import data_folder
+
+    files = chosen_files(names)
+    missing = [name for name in files if not (data_folder(data_root) / name).exists()]
+    require_files(files, data_root, mirror)
+    summary = {"folder": str(data_folder(data_root)), "fetched": missing, "files": len(files)}
+    if as_json:
+        print(json.dumps(summary))
+        return
+    print(f"{len(missing)} of {len(files)} files fetched into {summary['folder']}")
+
+
+def verify(names: Names = None, data_root: Root = None, as_json: Json = False) -> None:
+    """Compares every file with its known SHA-256; exit code 1 when one is missing or differs."""
+    from elasticgnn.data.files import data_folder
+
+    rows = verify_rows(names, data_root)
+    bad = [row for row in rows if row["state"] != "ok"]
+    folder = str(data_folder(data_root))
+    if as_json:
+        print(json.dumps({"folder": folder, "ok": not bad, "files": rows}))
+    else:
+        show_table(folder, rows)
+        print(f"{len(rows) - len(bad)} of {len(rows)} files are right")
+    raise typer.Exit(1 if bad else 0)
+
+
+def verify_rows(names: list[str] | None, data_root: Path | None) -> list[dict[str, str]]:
+    """Each file with its state: ok, different or missing; the bundled file is one of them."""
+    from importlib.resources import as_file, files
+
+    from elasticgnn.data.cora import BUNDLED_FILE
+    from elasticgnn.data.files import data_folder, file_state
+
+    folder, rows = data_folder(data_root), []
+    if not names or "cora" in names:
+        with as_file(files("elasticgnn.data") / BUNDLED_FILE) as path:
+            rows.append({"file": BUNDLED_FILE, "state": file_state(path, BUNDLED_FILE)})
+    for name in chosen_files(names):
+        rows.append({"file": name, "state": file_state(folder / name, name)})
+    return rows
+
+
+def chosen_files(names: list[str] | None) -> tuple[str, ...]:
+    """The files of the named data sets, or of all, each once."""
+    from elasticgnn.data.catalogue import catalogue, find_data_set
+
+    entries = [find_data_set(name) for name in names] if names else list(catalogue().values())
+    return tuple(dict.fromkeys(file for entry in entries for file in entry.files))
+
+
+def list_row(entry: "DataSet", data_root: Path | None) -> dict[str, Any]:
+    """One line of the list: sizes as in the paper, split rule, and where the bytes are."""
+    from elasticgnn.data.files import data_folder
+
+    folder = data_folder(data_root)
+    where = "package" if not entry.files else "network"
+    if entry.files and all((folder / file).exists() for file in entry.files):
+        where = "folder"
+    return {"name": entry.name, **asdict(entry.statistics), "split": entry.split_rule, "at": where}
+
+
+def describe(task: "NodeTask") -> dict[str, Any]:
+    """What one wants to know of a task before training on it."""
+    sizes = [int((task.labels == label).sum()) for label in range(task.num_classes)]
+    tail, head = task.labels[task.graph.tail], task.labels[task.graph.head]
+    known = (tail >= 0) & (head >= 0)
+    same = float((tail == head)[known].double().mean()) if bool(known.any()) else None
+    return {
+        "name": task.name,
+        "nodes": task.num_nodes,
+        "edges": task.graph.num_edges,
+        "components": task.graph.num_components,
+        "features": task.num_features,
+        "stored feature values": getattr(task.features, "num_values", None),
+        "classes": dict(zip(task.class_names, sizes, strict=True)),
+        "unlabelled": task.num_nodes - sum(sizes),
+        "edges within a class": same,
+        "split rule": task.split_rule,
+        "fixed split": None if task.split is None else list(task.split.sizes),
+        "fingerprint": task.fingerprint,
+        "notes": list(task.notes),
+    }
+
+
+def show_table(title: str, rows: list[dict[str, Any]]) -> None:
+    """A table on standard output; numbers to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title)
+    for key, value in rows[0].items():
+        table.add_column(
+            key, justify="right" if isinstance(value, int) else "left", no_wrap=key == "name"
+        )
+    for row in rows:
+        table.add_row(*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row.values()))
+    Console().print(table)
