@@ -1,7 +1,7 @@
 """Edge lists from and to scipy, torch, networkx, torch_geometric and rows of a file."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def _file_rows(path: Path) -> Iterator[tuple[float, ...]]:
                     ) from None
 
 
-def _row_tensors(rows: list[tuple[float, ...]]) -> tuple[Tensor, Tensor]:
+def _row_tensors(rows: Sequence[tuple[float, ...]]) -> tuple[Tensor, Tensor]:
     index = torch.tensor([[int(row[0]), int(row[1])] for row in rows], dtype=torch.int64)
     weight = torch.tensor([row[2] if len(row) > 2 else 1.0 for row in rows], dtype=torch.float64)
     return index.view(-1, 2).T, weight

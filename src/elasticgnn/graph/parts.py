@@ -60,7 +60,7 @@ def with_edges_flipped(graph: "Graph", pairs: Tensor) -> "Graph":
     if bool((low == high).any()):
         raise ValueError("pairs must join two different nodes")
     flipped = low * graph.num_nodes + high
-    if len(flipped.unique()) != len(flipped):
+    if len(torch.unique(flipped)) != len(flipped):
         raise ValueError("pairs must be distinct")
     present = graph.tail * graph.num_nodes + graph.head
     keep, new = ~torch.isin(present, flipped), ~torch.isin(flipped, present)

@@ -48,9 +48,8 @@ class EMP(nn.Module):
     def reset_parameters(self) -> None:
         """Learnable strengths back to what the layer was built with."""
         if self.learnable:
-            start = [float(self.initial.lambda1), float(self.initial.lambda2)]
             with torch.no_grad():
-                self.log_lambda.copy_(torch.tensor(start).log())
+                self.log_lambda.copy_(torch.tensor(self.initial.strengths).log())
 
     @property
     def penalty(self) -> ElasticPenalty:
@@ -69,10 +68,10 @@ class EMP(nn.Module):
         return elastic_message_passing(x, graph, self.penalty, self.K)
 
     def extra_repr(self) -> str:
-        p = self.penalty
+        lambda1, lambda2 = self.penalty.strengths
         return (
-            f"K={self.K}, lambda1={float(p.lambda1):g}, lambda2={float(p.lambda2):g}, "
-            f"norm={p.norm!r}, learnable={self.learnable}, dropout={self.dropout:g}"
+            f"K={self.K}, lambda1={lambda1:g}, lambda2={lambda2:g}, "
+            f"norm={self.initial.norm!r}, learnable={self.learnable}, dropout={self.dropout:g}"
         )
 
 

@@ -41,14 +41,14 @@ def certify(
 
     Any Z will do: it is projected onto the ball first; a better Z gives a smaller gap.
     """
-    if float(penalty.lambda2) == math.inf:
+    if penalty.strengths[1] == math.inf:
         raise ValueError("lambda2 must be finite for a certificate, got inf")
     with torch.no_grad():
         signal, dual, x = signal.double(), dual.double(), x.double()
         difference = graph.difference(signal)
         radius = _radius(difference, penalty)
         project = project_entries if penalty.norm == "l1" else project_rows
-        folded = project(dual, radius) + float(penalty.lambda2) * difference
+        folded = project(dual, radius) + penalty.strengths[1] * difference
         primal = float(primal_value(signal, x, graph, penalty))
         lower = float(dual_value(folded, x, graph, penalty, radius))
         offset = _majoriser_offset(difference, radius, graph, penalty)
@@ -58,7 +58,7 @@ def certify(
 
 def _radius(difference: Tensor, penalty: ElasticPenalty) -> Tensor:
     """Slope of the penalty at each difference (m, 1): lambda1 when convex."""
-    lambda1 = float(penalty.lambda1)
+    lambda1 = penalty.strengths[0]
     full = difference.new_full((len(difference), 1), lambda1)
     if penalty.is_convex:
         return full

@@ -34,7 +34,7 @@ def diagnose_edges(
     length = torch.linalg.vector_norm(rows, dim=-1)
     order = float("inf") if penalty.norm == "l1" else 2.0
     reach = torch.linalg.vector_norm(dual, ord=order, dim=-1)
-    lambda1 = float(penalty.lambda1)
+    lambda1 = penalty.strengths[0]
     saturation = reach / lambda1 if lambda1 > 0 else torch.ones_like(reach)
     largest = float(signal.abs().max()) if signal.numel() else 0.0
     return EdgeDiagnostics(

@@ -14,13 +14,13 @@ def primal_value(signal: Tensor, x: Tensor, graph: Graph, penalty: ElasticPenalt
     weight, _ = graph.cast(signal.dtype)
     difference = graph.difference(signal)
     per_edge = edge_penalty(difference, penalty)
-    per_edge = per_edge + float(penalty.lambda2) / 2 * difference.square().sum(-1)
+    per_edge = per_edge + penalty.strengths[1] / 2 * difference.square().sum(-1)
     return (weight * per_edge).sum() + (signal - x).square().sum() / 2
 
 
 def edge_penalty(difference: Tensor, penalty: ElasticPenalty) -> Tensor:
     """rho(delta_e): the part of the penalty that lambda1 governs, per row."""
-    lambda1 = float(penalty.lambda1)
+    lambda1 = penalty.strengths[0]
     if penalty.norm == "l1":
         return lambda1 * difference.abs().sum(-1)
     length = torch.linalg.vector_norm(difference, dim=-1)
@@ -46,10 +46,10 @@ def dual_value(
     weight, _ = graph.cast(dual.dtype)
     flow = graph.divergence(dual)
     reach = dual.abs() if penalty.norm == "l1" else _lengths(dual)
-    ball = float(penalty.lambda1) if radius is None else radius
+    ball = penalty.strengths[0] if radius is None else radius
     beyond = (reach - ball).clamp(min=0)
     value = (x * flow).sum() - flow.square().sum() / 2
-    lambda2 = float(penalty.lambda2)
+    lambda2 = penalty.strengths[1]
     if lambda2 > 0:
         return value - (weight[:, None] * beyond.square()).sum() / (2 * lambda2)
     # rounding of a projection onto the ball is no violation

@@ -43,6 +43,19 @@ class ElasticPenalty:
     def is_convex(self) -> bool:
         return self.norm in CONVEX_NORMS
 
+    @property
+    def strengths(self) -> tuple[float, float]:
+        """lambda1 and lambda2 as plain numbers; a population has no single ones."""
+        return _number("lambda1", self.lambda1), _number("lambda2", self.lambda2)
+
+
+def _number(name: str, value: float | Tensor) -> float:
+    if not isinstance(value, Tensor):
+        return float(value)
+    if value.numel() != 1:
+        raise ValueError(f"{name} must be one number here, got {value.numel()}")
+    return float(value.detach())
+
 
 def _check_strength(name: str, value: float | Tensor, *, allow_infinity: bool) -> None:
     rule = "a number >= 0" + (" or inf" if allow_infinity else "")
