@@ -1,0 +1,200 @@
+"""A worker: takes what a study still needs, trains it, and writes each cell when complete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+
+from elasticgnn.data import NodeTask
+from elasticgnn.experiment.cells import Cell, CellGroup, cell_groups
+from elasticgnn.experiment.environment import environment
+from elasticgnn.experiment.execute import SIDE_BY_SIDE, Bench, train_claims
+from elasticgnn.experiment.ledger import Claim, Ledger
+from elasticgnn.experiment.liveness import Watch, beating
+from elasticgnn.experiment.progress import Progress
+from elasticgnn.experiment.record import RunRecord
+from elasticgnn.experiment.results import Candidate, CellResult, write_result, write_split
+from elasticgnn.experiment.search import Needs, Records, expected_runs, has_runs, needs, select
+from elasticgnn.experiment.setting import Setting
+from elasticgnn.experiment.spec import ModelSpec, StudySpec
+from elasticgnn.experiment.storage import open_storage
+from elasticgnn.experiment.tasks import load_task
+
+
+@dataclass(frozen=True)
+class WorkPlan:
+    """How a study is worked on; none of it changes what comes out."""
+
+    storage: str
+    results: Path
+    data_root: Path | None = None
+    width: int = 40  # runs trained side by side
+    alone: int = 5  # runs of a rival claimed at once
+    grace: float = 600.0  # seconds of silence after which a foreign worker counts as dead
+    poll: float = 2.0
+
+
+def run_study(
+    spec: StudySpec, plan: WorkPlan, report: Callable[[str], None] = lambda line: None
+) -> None:
+    """Train until every cell of `spec` is complete and written; may run in many processes."""
+    Worker(spec, plan, report).work()
+
+
+class Worker:
+    """One process working on one study."""
+
+    def __init__(self, spec: StudySpec, plan: WorkPlan, report: Callable[[str], None]) -> None:
+        self.spec = spec
+        self.plan = plan
+        self.report = report
+        storage = open_storage(plan.storage)
+        watch = [Watch(plan.grace) for _ in cell_groups(spec)]
+        self.groups = [
+            (group, Ledger(storage, plan.storage, group.trials_name, own))
+            for group, own in zip(cell_groups(spec), watch, strict=True)
+        ]
+        self.written: set[str] = set()
+        self.loaded: tuple[tuple[str, float], NodeTask] | None = None
+        self.environment = environment()
+        total = sum(expected_trainings(spec, group) for group, _ in self.groups)
+        self.counts = {g.trials_name: count_runs(led.records()) for g, led in self.groups}
+        done = min(sum(self.counts.values()), total)
+        self.progress = Progress(total, done_before=done, done=done)
+
+    def work(self) -> None:
+        """Pass over the groups until all are finished, resting when others hold the rest."""
+        while True:
+            worked = [self.visit(group, ledger) for group, ledger in self.groups]
+            if len(self.written) == len(self.groups):
+                return
+            if not any(worked):
+                time.sleep(self.plan.poll)
+
+    def visit(self, group: CellGroup, ledger: Ledger) -> bool:
+        """Work on one group as long as it has something to claim; whether it had."""
+        worked = False
+        while group.trials_name not in self.written:
+            records = ledger.records()
+            self.counts[group.trials_name] = count_runs(records)
+            wanted = group_needs(group, records)
+            if wanted.final and wanted.met(records):
+                self.write_cells(group, ledger, records)
+                return worked
+            ledger.plan(wanted.runs)
+            side_by_side = group.models[0].family in SIDE_BY_SIDE
+            claims = ledger.claim(self.plan.width if side_by_side else self.plan.alone)
+            if not claims:
+                return worked
+            self.train(group, ledger, claims)
+            worked = True
+        return worked
+
+    def train(self, group: CellGroup, ledger: Ledger, claims: list[Claim]) -> None:
+        bench = Bench(group, self.task(group))
+
+        def told(claim: Claim, records: list[RunRecord]) -> None:
+            for record in records:
+                packed = bench.packed_splits[record.run]
+                write_split(self.plan.results, bench.task.name, record.split, packed)
+            ledger.tell(claim, records, self.environment)
+            self.counts[group.trials_name] += len(records)
+            self.progress.done = min(sum(self.counts.values()), self.progress.total)
+            what = f"{group.dataset} {group.level:g} {group.group}, {claim.setting.label()}"
+            self.report(self.progress.line(what))
+
+        with beating(lambda count: ledger.beat(claims, count)):
+            train_claims(bench, claims, told)
+
+    def task(self, group: CellGroup) -> NodeTask:
+        """The group's data; the last one used stays in memory."""
+        key = group.dataset, group.level if self.spec.axis == "rate" else 0.0
+        if self.loaded is None or self.loaded[0] != key:
+            task = load_task(self.spec.protocol, *key, self.plan.data_root)
+            self.loaded = (key, task)
+        return self.loaded[1]
+
+    def write_cells(self, group: CellGroup, ledger: Ledger, records: Records) -> None:
+        for model, cell in zip(group.models, group.cells, strict=True):
+            result = cell_result(group, model, cell, records, ledger.environments())
+            write_result(self.plan.results, self.spec, result)
+        self.written.add(group.trials_name)
+
+
+def group_needs(group: CellGroup, records: Records) -> Needs:
+    """What the models of a group want together."""
+    runs: dict[Setting, int] = {}
+    final = True
+    for model in group.models:
+        own = needs(
+            group_settings(group, model),
+            fixed_setting(group, model),
+            group.study.search,
+            group.study.protocol.runs,
+            records,
+        )
+        final = final and own.final
+        for setting, count in own.runs.items():
+            runs[setting] = max(count, runs.get(setting, 0))
+    return Needs(runs, final)
+
+
+def group_settings(group: CellGroup, model: ModelSpec) -> list[Setting]:
+    """The model's settings, with the level of the axis put in."""
+    if group.study.axis != "steps":
+        return list(model.settings)
+    return [replace(setting, steps=int(group.level)) for setting in model.settings]
+
+
+def fixed_setting(group: CellGroup, model: ModelSpec) -> Setting:
+    """The one setting of `--search fixed`: what an earlier search found, or the default."""
+    fixed = group.study.found.get((group.dataset, model.name), model.fixed)
+    return replace(fixed, steps=int(group.level)) if group.study.axis == "steps" else fixed
+
+
+def expected_trainings(spec: StudySpec, group: CellGroup) -> int:
+    """Trainings of a whole group; models that share settings share trainings."""
+    distinct = {s for model in group.models for s in group_settings(group, model)}
+    if spec.search.method == "grid":
+        return len(distinct) * spec.protocol.runs
+    runs = spec.protocol.runs
+    return sum(expected_runs(len(m.settings), spec.search, runs) for m in group.models)
+
+
+def count_runs(records: Records) -> int:
+    return sum(len(runs) for runs in records.values())
+
+
+def cell_result(
+    group: CellGroup,
+    model: ModelSpec,
+    cell: Cell,
+    records: Records,
+    environments: list[dict[str, str]],
+) -> CellResult:
+    """The cell as it is stored: the selected setting's runs, and all candidates in brief."""
+    count = group.study.protocol.runs
+    fixed = group.study.search.method == "fixed"
+    settings = [fixed_setting(group, model)] if fixed else group_settings(group, model)
+    selected = select(settings, count, records)
+    assert selected is not None  # the group's needs are met
+    tried = [setting for setting in settings if has_runs(records, setting, 1)]
+    return CellResult(
+        pool=group.study.pool,
+        cell=cell,
+        protocol=group.study.protocol,
+        search=group.study.search.method,
+        selected=selected,
+        runs=tuple(records[selected][run] for run in range(count)),
+        candidates=tuple(candidate(setting, records) for setting in tried),
+        environments=tuple(environments),
+    )
+
+
+def candidate(setting: Setting, records: Records) -> Candidate:
+    runs = list(records[setting].values())
+    val, test = fmean(run.val for run in runs), fmean(run.test for run in runs)
+    return Candidate(setting, len(runs), round(val, 6), round(test, 6))

@@ -1,0 +1,136 @@
+"""Results on disk: one JSON file per cell and per split, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from elasticgnn.experiment.cells import Cell
+from elasticgnn.experiment.record import RunRecord
+from elasticgnn.experiment.setting import Setting
+from elasticgnn.experiment.spec import Protocol, StudySpec
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A setting that the search tried: mean accuracies (shares) over its runs."""
+
+    setting: Setting
+    runs: int
+    val: float
+    test: float
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """Everything that is kept of one cell."""
+
+    pool: str
+    cell: Cell
+    protocol: Protocol
+    search: str
+    selected: Setting
+    runs: tuple[RunRecord, ...]
+    candidates: tuple[Candidate, ...]
+    environments: tuple[Mapping[str, str], ...]
+
+    def metric(self, name: str) -> list[float]:
+        """The metric of each run, in the order of the runs."""
+        return [record.metric(name) for record in self.runs]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "pool": self.pool,
+            "cell": asdict(self.cell),
+            "protocol": asdict(self.protocol),
+            "search": self.search,
+            "selected": self.selected.to_json(),
+            "environments": [dict(environment) for environment in self.environments],
+            "candidates": [candidate_row(candidate) for candidate in self.candidates],
+            "runs": [record.to_json() for record in self.runs],
+        }
+
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> CellResult:
+        if table.get("format") != FORMAT:
+            raise ValueError(f"result must have format {FORMAT}, got {table.get('format')!r}")
+        return cls(
+            pool=table["pool"],
+            cell=Cell(**table["cell"]),
+            protocol=Protocol(**table["protocol"]),
+            search=table["search"],
+            selected=Setting.from_json(table["selected"]),
+            runs=tuple(RunRecord.from_json(run) for run in table["runs"]),
+            candidates=tuple(read_candidate(row) for row in table["candidates"]),
+            environments=tuple(table["environments"]),
+        )
+
+
+def candidate_row(candidate: Candidate) -> dict[str, Any]:
+    numbers = {"runs": candidate.runs, "val": candidate.val, "test": candidate.test}
+    return {**candidate.setting.to_json(), **numbers}
+
+
+def read_candidate(row: Mapping[str, Any]) -> Candidate:
+    setting = {name: value for name, value in row.items() if name not in ("runs", "val", "test")}
+    return Candidate(Setting.from_json(setting), row["runs"], row["val"], row["test"])
+
+
+def result_path(folder: Path, spec: StudySpec, cell: Cell) -> Path:
+    return folder / spec.pool / cell.file_name
+
+
+def write_result(folder: Path, spec: StudySpec, result: CellResult) -> Path:
+    """The file of a cell, replaced in one step."""
+    path = result_path(folder, spec, result.cell)
+    write_whole(path, dump_rows(result.to_json()))
+    return path
+
+
+def read_result(folder: Path, spec: StudySpec, cell: Cell) -> CellResult | None:
+    """The stored result of a cell, None if there is none."""
+    path = result_path(folder, spec, cell)
+    if not path.is_file():
+        return None
+    try:
+        return CellResult.from_json(json.loads(path.read_text("utf-8")))
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path.name} must be a stored result, got {error!r}") from None
+
+
+def write_split(folder: Path, dataset: str, fingerprint: str, packed: str) -> None:
+    """The roles of all nodes in one split (see `unpack_split`); equal splits are one file."""
+    path = folder / "splits" / f"{dataset}-{fingerprint}.json"
+    if not path.exists():
+        table = {"dataset": dataset, "fingerprint": fingerprint, "roles": packed}
+        write_whole(path, json.dumps(table) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file under a temporary name, then rename it: readers see old or new, never half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def dump_rows(table: Mapping[str, Any]) -> str:
+    """JSON with one line per key, and one per element of a list of objects."""
+    lines = []
+    for name, value in table.items():
+        if isinstance(value, list) and value:
+            rows = ",\n".join(json.dumps(row, allow_nan=False) for row in value)
+            lines.append(f"{json.dumps(name)}: [\n{rows}\n]")
+        else:
+            lines.append(f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -1,0 +1,56 @@
+"""Search spaces: grids of settings, and how many runs each of them deserves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from elasticgnn.experiment.setting import Setting
+
+METHODS = ("grid", "halving", "fixed")
+
+
+@dataclass(frozen=True)
+class Rung:
+    """The best `keep` settings of the rung below are brought up to `runs` runs."""
+
+    keep: int
+    runs: int
+
+    def __post_init__(self) -> None:
+        if self.keep < 1 or self.runs < 1:
+            raise ValueError(f"keep and runs must be >= 1, got {self.keep}, {self.runs}")
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """grid: every setting, all runs; halving: by `rungs`; fixed: one setting, all runs."""
+
+    method: str = "grid"
+    rungs: tuple[Rung, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ValueError(f"search must be one of {METHODS}, got {self.method!r}")
+        runs = [rung.runs for rung in self.rungs]
+        if runs != sorted(set(runs)):
+            raise ValueError(f"rungs must have growing numbers of runs, got {runs}")
+
+
+def expand(base: Mapping[str, Any], grids: Iterable[Mapping[str, Any]]) -> Iterator[Setting]:
+    """Every setting of the union of `grids`, each once, in order; `base` fills the gaps."""
+    seen: set[Setting] = set()
+    for grid in grids:
+        names = list(grid)
+        for values in product(*(as_list(grid[name]) for name in names)):
+            chosen = dict(zip(names, values, strict=True))
+            setting = Setting.from_json({**base, **chosen}).canonical()
+            if setting not in seen:
+                seen.add(setting)
+                yield setting
+
+
+def as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [value]

@@ -1,0 +1,228 @@
+"""A study: which cells, which search, which published numbers; read from one TOML file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from elasticgnn.experiment.setting import Setting
+from elasticgnn.experiment.space import Rung, SearchPlan, expand
+
+SPECS = resources.files("elasticgnn.experiment") / "specs"
+FAMILIES = ("elastic", "mlp", "gcn", "gat", "cheb", "sage", "appnp", "sgc")
+METRICS = ("accuracy", "ratio", "sparse", "objective")
+DATA = ("benchmark", "attacked", "toy")
+AXES = ("none", "rate", "steps")
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A mean agrees if it is within `std` published deviations or `points`, whichever is wider."""
+
+    std: float = 2.0
+    points: float = 1.5
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One column of a table: a family of networks and the settings it may choose from."""
+
+    name: str
+    title: str
+    family: str
+    settings: tuple[Setting, ...]
+    fixed: Setting
+    group: str
+    epoch: str = "selected"
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise ValueError(f"family must be one of {FAMILIES}, got {self.family!r}")
+        if self.epoch not in ("selected", "last"):
+            raise ValueError(f"epoch must be 'selected' or 'last', got {self.epoch!r}")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What all trainings of a study share."""
+
+    data: str = "benchmark"
+    normalize_features: bool = True
+    hidden_channels: int = 64
+    epochs: int = 500
+    patience: int | None = None
+    runs: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.data not in DATA:
+            raise ValueError(f"data must be one of {DATA}, got {self.data!r}")
+        for name in ("hidden_channels", "epochs", "runs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
+
+    @property
+    def fingerprint(self) -> str:
+        """Eight hex digits: trainings under another protocol are never mixed with these."""
+        values = {name: value for name, value in asdict(self).items() if name != "runs"}
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number of the paper, with the deviation it prints (None: it prints none)."""
+
+    mean: float
+    std: float | None = None
+
+
+@dataclass(frozen=True)
+class StudySpec:
+    """One table or figure of the paper."""
+
+    name: str
+    title: str
+    metric: str
+    unit: str
+    pool: str
+    protocol: Protocol
+    datasets: tuple[str, ...]
+    axis: str
+    levels: tuple[float, ...]
+    models: tuple[ModelSpec, ...]
+    search: SearchPlan
+    baseline: str | None
+    tolerance: Tolerance
+    paper: Mapping[tuple[str, str, float], Published] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    found: Mapping[tuple[str, str], Setting] = field(default_factory=dict)
+
+    def model(self, name: str) -> ModelSpec:
+        for model in self.models:
+            if model.name == name:
+                return model
+        raise ValueError(f"model must be one of {[m.name for m in self.models]}, got {name!r}")
+
+    def restricted(self, datasets: tuple[str, ...] = (), models: tuple[str, ...] = ()) -> StudySpec:
+        """The study on some data sets and models only; no name means all."""
+        unknown = sorted(set(datasets) - set(self.datasets))
+        if unknown:
+            raise ValueError(f"dataset must be one of {self.datasets}, got {unknown}")
+        return replace(
+            self,
+            datasets=datasets or self.datasets,
+            models=tuple(self.model(name) for name in models) or self.models,
+        )
+
+
+def spec_names() -> tuple[str, ...]:
+    """The studies that come with the package."""
+    names = (entry.name for entry in SPECS.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
+def load_spec(name: str) -> StudySpec:
+    """The study `name` of the package, or the one in the TOML file at that path."""
+    if name in spec_names():
+        return parse_spec(name, tomllib.loads((SPECS / f"{name}.toml").read_text("utf-8")))
+    path = Path(name)
+    if path.suffix == ".toml" and path.is_file():
+        return parse_spec(path.stem, tomllib.loads(path.read_text("utf-8")))
+    raise ValueError(f"study must be one of {spec_names()} or a .toml file, got {name!r}")
+
+
+def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
+    """The study in `table`; every name in it is checked."""
+    allowed = {"title", "metric", "unit", "pool", "protocol", "datasets", "axis", "levels"}
+    allowed |= {"models", "search", "baseline", "tolerance", "paper", "notes", "found", "defaults"}
+    if unknown := sorted(set(table) - allowed):
+        raise ValueError(f"{name} must have keys of {sorted(allowed)}, got {unknown}")
+    axis = str(table.get("axis", "none"))
+    metric = str(table.get("metric", "accuracy"))
+    if axis not in AXES or metric not in METRICS:
+        raise ValueError(f"axis, metric must be of {AXES}, {METRICS}, got {axis!r}, {metric!r}")
+    defaults = Setting.from_json(table.get("defaults", {}))
+    spec = StudySpec(
+        name=name,
+        title=str(table["title"]),
+        metric=metric,
+        unit=str(table.get("unit", "%")),
+        pool=str(table.get("pool", name)),
+        protocol=Protocol(**table.get("protocol", {})),
+        datasets=tuple(table["datasets"]),
+        axis=axis,
+        levels=tuple(float(level) for level in table.get("levels", [0.0])),
+        models=tuple(parse_model(k, v, defaults) for k, v in table["models"].items()),
+        search=parse_search(table.get("search", {})),
+        baseline=table.get("baseline"),
+        tolerance=Tolerance(**table.get("tolerance", {})),
+        notes=tuple(table.get("notes", [])),
+    )
+    spec = replace(spec, paper=parse_paper(spec, table.get("paper", {})))
+    return check_names(replace(spec, found=parse_found(spec, table.get("found", {}))))
+
+
+def parse_model(name: str, table: dict[str, Any], defaults: Setting) -> ModelSpec:
+    """One `[models.name]` table: `space` is a list of grids, `fixed` one setting."""
+    allowed = {"title", "family", "space", "fixed", "group", "epoch"}
+    if unknown := sorted(set(table) - allowed):
+        raise ValueError(f"models.{name} must have keys of {sorted(allowed)}, got {unknown}")
+    base = defaults.to_json()
+    settings = tuple(expand(base, table.get("space", [{}])))
+    fixed = Setting.from_json({**base, **table["fixed"]}) if "fixed" in table else settings[0]
+    return ModelSpec(
+        name=name,
+        title=str(table.get("title", name)),
+        family=str(table["family"]),
+        settings=settings,
+        fixed=fixed.canonical(),
+        group=str(table.get("group", name)),
+        epoch=str(table.get("epoch", "selected")),
+    )
+
+
+def parse_search(table: dict[str, Any]) -> SearchPlan:
+    rungs = tuple(Rung(**rung) for rung in table.get("rungs", []))
+    return SearchPlan(method=str(table.get("method", "grid")), rungs=rungs)
+
+
+def parse_paper(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str, float], Published]:
+    """`[paper.dataset] model = [[mean, std], ...]`, one pair per level; [] where it has none."""
+    numbers = {}
+    for dataset, columns in table.items():
+        for model, pairs in columns.items():
+            if dataset not in spec.datasets or len(pairs) != len(spec.levels):
+                raise ValueError(
+                    f"paper.{dataset}.{model} must have {len(spec.levels)} entries "
+                    f"for a data set of the study, got {len(pairs)}"
+                )
+            spec.model(model)
+            for level, pair in zip(spec.levels, pairs, strict=True):
+                if pair:
+                    numbers[dataset, model, level] = Published(*pair)
+    return numbers
+
+
+def parse_found(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str], Setting]:
+    """`[found.dataset.model]`: settings that an earlier search selected, for `--search fixed`."""
+    found = {}
+    for dataset, columns in table.items():
+        for name, values in columns.items():
+            base = spec.model(name).fixed.to_json()
+            found[dataset, name] = Setting.from_json({**base, **values}).canonical()
+    return found
+
+
+def check_names(spec: StudySpec) -> StudySpec:
+    """`spec` itself, if its baseline is one of its models and no model occurs twice."""
+    if spec.baseline is not None:
+        spec.model(spec.baseline)
+    if spec.axis == "none" and spec.levels != (0.0,):
+        raise ValueError(f"levels must be absent without an axis, got {spec.levels}")
+    return spec
