@@ -1,0 +1,41 @@
+"""The package as a whole: cheap to import, documented by examples that run."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+HEAVY = ("matplotlib", "pandas", "sklearn", "torch_geometric", "optuna", "networkx", "pyarrow")
+
+
+def test_importing_the_package_loads_no_heavy_library():
+    code = f"import elasticgnn, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_of_the_tool_does_not_load_torch():
+    code = (
+        "import sys\nfrom elasticgnn.cli.__main__ import build_app\nbuild_app()\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def python_examples(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(len(python_examples(ROOT / "README.md"))))
+def test_readme_example_runs(number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(python_examples(ROOT / "README.md")[number], "README.md", "exec"), {})
+
+
+def test_every_changelog_fragment_is_well_formed():
+    script = ROOT / "scripts" / "release_notes.py"
+    subprocess.run([sys.executable, script, "--check"], check=True, capture_output=True)
