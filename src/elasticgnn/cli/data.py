@@ -147,14 +147,13 @@ def describe(task: "NodeTask") -> dict[str, Any]:
 
 def show_table(title: str, rows: list[dict[str, Any]]) -> None:
     """A table on standard output; numbers to the right."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title)
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
     for key, value in rows[0].items():
-        table.add_column(
-            key, justify="right" if isinstance(value, int) else "left", no_wrap=key == "name"
-        )
+        table.add_column(key, justify="right" if isinstance(value, int) else "left")
     for row in rows:
         table.add_row(*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row.values()))
     Console().print(table)

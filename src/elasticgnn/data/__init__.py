@@ -3,6 +3,7 @@
 from elasticgnn.data.catalogue import DataSet as DataSet
 from elasticgnn.data.catalogue import catalogue as catalogue
 from elasticgnn.data.load import load as load
+from elasticgnn.data.own import read_task as read_task
 from elasticgnn.data.splits import paper_split as paper_split
 from elasticgnn.data.splits import per_class_split as per_class_split
 from elasticgnn.data.splits import planetoid_split as planetoid_split

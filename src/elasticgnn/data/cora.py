@@ -12,7 +12,6 @@ from elasticgnn.data.task import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 
-
 BUNDLED_FILE = "bundled/cora.npz"
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -84,6 +84,46 @@ class NodeTask:
         if self.node_ids is not None and len(self.node_ids) != n:
             raise ValueError(f"node_ids must be {n} ids, got {len(self.node_ids)}")
         check_split(self.split, self.split_rule, n)
+
+    @classmethod
+    def from_pyg(cls, data: Any, *, name: str = "task") -> NodeTask:
+        """The task of a torch_geometric Data; see `elasticgnn.data.convert`."""
+        from elasticgnn.data import convert
+
+        return convert.from_pyg(data, name=name)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, *, label: str = "label", name: str = "task") -> NodeTask:
+        """The task of a networkx graph whose nodes carry their class as attribute `label`."""
+        from elasticgnn.data import convert
+
+        return convert.from_networkx(graph, label=label, name=name)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        adjacency: Any,
+        features: Any = None,
+        labels: Sequence[Any] | None = None,
+        *,
+        name: str = "task",
+    ) -> NodeTask:
+        """The task of a symmetric sparse adjacency, a feature matrix, and labels."""
+        from elasticgnn.data import convert
+
+        return convert.from_scipy(adjacency, features, labels, name=name)
+
+    def to_pyg(self) -> Any:
+        """A torch_geometric Data with dense x, y, both directions of the edges, and masks."""
+        from elasticgnn.data import convert
+
+        return convert.to_pyg(self)
+
+    def to_networkx(self) -> Any:
+        """A networkx graph over the node ids."""
+        from elasticgnn.data import convert
+
+        return convert.to_networkx(self)
 
     @property
     def num_nodes(self) -> int:

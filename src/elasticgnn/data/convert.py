@@ -1,0 +1,135 @@
+"""Tasks from and to torch_geometric, networkx and scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from elasticgnn.data.own.assemble import natural
+from elasticgnn.data.own.stand_ins import NOTE, structural_features
+from elasticgnn.data.task import SPLIT_PARTS, NodeTask, Split
+from elasticgnn.features import SparseFeatures
+from elasticgnn.graph import Graph
+
+
+def from_pyg(data: Any, *, name: str = "task") -> NodeTask:
+    """The task of a torch_geometric Data: edge_index, x, y and, if complete, its split masks.
+
+    y may hold -1 where the class is unknown. Both directions of every edge must be there.
+    """
+    graph = Graph.from_pyg(data)
+    x, y = getattr(data, "x", None), getattr(data, "y", None)
+    labels = torch.full((graph.num_nodes,), -1) if y is None else y.flatten().long()
+    num_classes = int(labels.max()) + 1 if len(labels) else 0
+    return NodeTask(
+        name=name,
+        graph=graph,
+        features=structural_features(graph) if x is None else pyg_features(x),
+        labels=labels,
+        class_names=tuple(str(number) for number in range(num_classes)),
+        split=split_from_masks(data),
+        notes=(NOTE,) if x is None else (),
+    )
+
+
+def pyg_features(x: Tensor) -> Tensor | SparseFeatures:
+    """Dense rows as they are; torch's sparse layouts as SparseFeatures."""
+    if x.layout == torch.strided:
+        return x
+    entries = x.to_sparse(layout=torch.sparse_coo).coalesce()
+    row, column = entries.indices()
+    count = torch.bincount(row, minlength=len(x))
+    start = torch.cat([count.new_zeros(1), count.cumsum(0)])
+    return SparseFeatures(start, column.to(torch.int32), entries.values(), x.shape[1])
+
+
+def split_from_masks(data: Any) -> Split | None:
+    """The split of train_mask, val_mask and test_mask when all three are one column."""
+    masks = [getattr(data, f"{part}_mask", None) for part in SPLIT_PARTS]
+    nodes = [mask.nonzero().flatten() for mask in masks if mask is not None and mask.ndim == 1]
+    return Split(*nodes) if len(nodes) == len(SPLIT_PARTS) else None
+
+
+def to_pyg(task: NodeTask) -> Any:
+    """A torch_geometric Data with x (dense), y, edge_index, edge_weight and masks of the split."""
+    data = task.graph.to_pyg()
+    sparse = isinstance(task.features, SparseFeatures)
+    data.x = task.features.to_dense() if sparse else task.features
+    data.y = task.labels
+    if task.split is not None:
+        for part in SPLIT_PARTS:
+            mask = torch.zeros(task.num_nodes, dtype=torch.bool)
+            mask[getattr(task.split, part)] = True
+            data[f"{part}_mask"] = mask
+    return data
+
+
+def from_networkx(graph: Any, *, label: str = "label", name: str = "task") -> NodeTask:
+    """The task of an undirected networkx graph; classes are the node attribute `label`.
+
+    Features are the node attribute "x" when every node has it, else stand-ins.
+    """
+    names = [data.get(label) for _, data in graph.nodes(data=True)]
+    rows = [data.get("x") for _, data in graph.nodes(data=True)]
+    built = Graph.from_networkx(graph)
+    given = bool(rows) and all(row is not None for row in rows)
+    class_names, labels = number_labels(names)
+    return NodeTask(
+        name=name,
+        graph=built,
+        features=torch.tensor(rows).float() if given else structural_features(built),
+        labels=labels,
+        class_names=class_names,
+        node_ids=tuple(graph.nodes),
+        notes=() if given else (NOTE,),
+    )
+
+
+def to_networkx(task: NodeTask) -> Any:
+    """A networkx graph with node ids, attribute "label" where known, and "x" if dense."""
+    import networkx
+
+    ids: Sequence[Hashable] = task.node_ids or range(task.num_nodes)
+    result = networkx.relabel_nodes(task.graph.to_networkx(), dict(enumerate(ids)))
+    for node, label in zip(ids, task.labels.tolist(), strict=True):
+        if label >= 0:
+            result.nodes[node]["label"] = task.class_names[label]
+    if isinstance(task.features, Tensor):
+        for node, row in zip(ids, task.features.tolist(), strict=True):
+            result.nodes[node]["x"] = row
+    return result
+
+
+def from_scipy(
+    adjacency: Any, features: Any = None, labels: Sequence[Any] | None = None, *, name: str = "task"
+) -> NodeTask:
+    """The task of a symmetric scipy adjacency, a sparse or dense feature matrix, and labels.
+
+    A label None is an unknown one, and so is -1 among whole numbers.
+    """
+    graph = Graph.from_scipy(adjacency)
+    unknown = [None] * graph.num_nodes
+    class_names, numbers = number_labels(unknown if labels is None else list(labels))
+    if features is None:
+        values: Tensor | SparseFeatures = structural_features(graph)
+    elif hasattr(features, "tocsr"):
+        values = SparseFeatures.from_scipy(features)
+    else:
+        values = torch.as_tensor(features).float()
+    notes = (NOTE,) if features is None else ()
+    return NodeTask(name, graph, values, numbers, class_names, notes=notes)
+
+
+def number_labels(names: list[Any]) -> tuple[tuple[str, ...], Tensor]:
+    """Class names in order, and the number of each label; None and -1 are unknown."""
+    texts = [
+        None if name is None or (not isinstance(name, str) and name == -1) else str(name)
+        for name in names
+    ]
+    known = tuple(sorted({text for text in texts if text is not None}, key=natural))
+    number = {name: position for position, name in enumerate(known)}
+    codes = [-1 if text is None else number[text] for text in texts]
+    return known, torch.tensor(codes, dtype=torch.int64)

@@ -1,0 +1,177 @@
+"""Edges, features and labels out of numpy archives (.npz); nothing pickled is ever read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import sparse
+
+from elasticgnn.data.npz import csr_part, read_arrays
+from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
+from elasticgnn.data.own.table import cell_text
+from elasticgnn.features import SparseFeatures
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def read_archive(path: Path) -> FileContent:
+    """Whatever of edges, features and labels the archive holds under the usual names."""
+    arrays = read_arrays(path)
+    return FileContent(
+        archive_edges(arrays, path), archive_features(arrays, path), archive_labels(arrays, path)
+    )
+
+
+def read_feature_archive(path: Path) -> FeatureRows:
+    """Features of an archive made for them: a sparse matrix, or an array x or features."""
+    arrays = read_arrays(path)
+    if "indptr" in arrays or "row" in arrays:
+        matrix = bare_matrix(arrays, path)
+        return sparse_features(matrix, row_ids(arrays, matrix.shape[0], path), path)
+    found = archive_features(arrays, path)
+    if found is None:
+        raise ValueError(f"{path} must hold an array 'x' or a sparse matrix, got {sorted(arrays)}")
+    return found
+
+
+def read_label_archive(path: Path) -> LabelRows:
+    """Labels of an archive made for them: an array labels or y."""
+    arrays = read_arrays(path)
+    found = archive_labels(arrays, path)
+    if found is None:
+        raise ValueError(f"{path} must hold an array 'labels' or 'y', got {sorted(arrays)}")
+    return found
+
+
+def archive_edges(arrays: Arrays, path: Path) -> EdgeRows | None:
+    """Edges from edge_index (2, E), from adj_… parts, or from a saved scipy matrix."""
+    if "edge_index" in arrays:
+        return edges_from_index(arrays, path)
+    if "adj_indptr" in arrays:
+        matrix = csr_part(arrays, "adj_", path)
+    elif "indptr" in arrays or "row" in arrays:
+        matrix = bare_matrix(arrays, path)
+    else:
+        return None
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{path}: the adjacency matrix must be square, got {matrix.shape}")
+    entries = sparse.coo_array(matrix)
+    ids = np.array(row_ids(arrays, matrix.shape[0], path), dtype=object)
+    source, target = (ids[axis].tolist() for axis in entries.coords)
+    weight = checked_weight(entries.data, path)
+    rows = list(range(len(source)))
+    return EdgeRows(path, source, target, weight, rows, tuple(ids.tolist()))
+
+
+def edges_from_index(arrays: Arrays, path: Path) -> EdgeRows:
+    index = arrays["edge_index"]
+    if index.ndim != 2 or 2 not in index.shape or index.dtype.kind not in "iu":
+        raise ValueError(
+            f"{path}: edge_index must be (2, E) whole numbers, got {index.shape} {index.dtype}"
+        )
+    index = index if index.shape[0] == 2 else index.T
+    given = row_ids(arrays, None, path) if "node_ids" in arrays else None
+    size = int(index.max(initial=-1)) + 1
+    if int(index.min(initial=0)) < 0 or (given is not None and size > len(given)):
+        raise ValueError(f"{path}: edge_index must name nodes from 0 on, got {index.min()}..{size}")
+    ids = np.array(given if given is not None else [str(k) for k in range(size)], dtype=object)
+    weight = None
+    if "edge_weight" in arrays:
+        weight = checked_weight(arrays["edge_weight"], path)
+        if weight.shape != (index.shape[1],):
+            raise ValueError(f"{path}: edge_weight must be ({index.shape[1]},), got {weight.shape}")
+    source, target = (ids[axis].tolist() for axis in index)
+    nodes = tuple(given) if given is not None else None
+    return EdgeRows(path, source, target, weight, list(range(len(source))), nodes)
+
+
+def checked_weight(values: NDArray[Any], path: Path) -> NDArray[np.float64]:
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{path}: weights must be numbers, got {values.dtype}")
+    weight: NDArray[np.float64] = values.astype(np.float64)
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"{path}, row {bad[0]}: weight must be a finite number >= 0, got {weight[bad[0]]}"
+        )
+    return weight
+
+
+def archive_features(arrays: Arrays, path: Path) -> FeatureRows | None:
+    if "attr_indptr" in arrays:
+        matrix = csr_part(arrays, "attr_", path)
+        return sparse_features(matrix, row_ids(arrays, matrix.shape[0], path), path)
+    for name in ("x", "features"):
+        if name in arrays:
+            return dense_features(arrays, name, path)
+    return None
+
+
+def dense_features(arrays: Arrays, name: str, path: Path) -> FeatureRows:
+    values = arrays[name]
+    if values.ndim != 2 or values.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{path}: {name} must be (n, f) numbers, got {values.shape} {values.dtype}"
+        )
+    numbers = values.astype(np.float32)
+    bad = np.argwhere(~np.isfinite(numbers))
+    if len(bad):
+        row, column = bad[0]
+        raise ValueError(
+            f"{path}, row {row}, column {column}: a feature must be a finite number, "
+            f"got {values[row, column]}"
+        )
+    return FeatureRows(path, row_ids(arrays, len(values), path), torch.from_numpy(numbers))
+
+
+def sparse_features(matrix: sparse.csr_array, ids: list[str], path: Path) -> FeatureRows:
+    try:
+        return FeatureRows(path, ids, SparseFeatures.from_scipy(matrix))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def archive_labels(arrays: Arrays, path: Path) -> LabelRows | None:
+    """Class names as text; -1, NaN and empty text are unknown."""
+    name = "labels" if "labels" in arrays else "y"
+    if name not in arrays:
+        return None
+    values = arrays[name]
+    if values.ndim != 1:
+        raise ValueError(f"{path}: {name} must be (n,), got {values.shape}")
+    unknown = {"", "-1"} if values.dtype.kind in "if" else {""}
+    texts = [cell_text(value) for value in values.tolist()]
+    names = [None if text in unknown else text for text in texts]
+    return LabelRows(path, row_ids(arrays, len(texts), path), names, list(range(len(texts))), name)
+
+
+def row_ids(arrays: Arrays, count: int | None, path: Path) -> list[str]:
+    """The ids of the rows: node_ids when the archive has it, else 0, 1, 2, …"""
+    if "node_ids" not in arrays:
+        return [str(number) for number in range(count or 0)]
+    ids = [cell_text(value) for value in arrays["node_ids"].tolist()]
+    if len(set(ids)) != len(ids) or (count is not None and len(ids) != count):
+        raise ValueError(f"{path}: node_ids must be {count or len(ids)} different ids")
+    return ids
+
+
+def bare_matrix(arrays: Arrays, path: Path) -> sparse.csr_array:
+    """The matrix that scipy.sparse.save_npz wrote."""
+    if "row" not in arrays:
+        matrix = csr_part(arrays, "", path)
+        is_csc = str(arrays.get("format", np.array(b"csr")).item()).find("csc") >= 0
+        return sparse.csr_array(matrix) if not is_csc else csc_as_csr(arrays)
+    try:
+        shape = tuple(arrays["shape"].tolist())
+        return sparse.csr_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
+    except (KeyError, ValueError, TypeError) as error:
+        raise ValueError(f"{path} must hold a valid sparse matrix, got: {error}") from None
+
+
+def csc_as_csr(arrays: Arrays) -> sparse.csr_array:
+    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+    return sparse.csr_array(sparse.csc_array(parts, shape=tuple(arrays["shape"].tolist())))

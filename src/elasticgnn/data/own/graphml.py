@@ -1,0 +1,144 @@
+"""Graphs in GraphML: nodes and edges with attributes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import torch
+
+from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
+from elasticgnn.data.own.table import is_missing, short
+
+LABEL_KEYS = ("label", "class", "y")
+NUMBER_TYPES = ("int", "long", "float", "double", "boolean")
+
+
+@dataclass(frozen=True)
+class Document:
+    """Attributes of nodes and edges by attribute name, as text."""
+
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
+    edges: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    node_types: dict[str, str] = field(default_factory=dict)
+
+
+def read_graphml(path: Path) -> FileContent:
+    """Edges with their attribute `weight`; nodes' attribute `label`; number attributes of nodes.
+
+    Numbers become features only when every node has them.
+    """
+    document = parse(path)
+    if not document.edges:
+        raise ValueError(f"{path} must have edges, got {len(document.nodes)} nodes and none")
+    ids = list(document.nodes)
+    return FileContent(
+        graphml_edges(document, path),
+        node_numbers(document, ids, path),
+        node_labels(document, ids, path),
+    )
+
+
+def parse(path: Path) -> Document:
+    document, keys = Document(), dict[str, str]()
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise ValueError(f"{path} must be GraphML, got: {error}") from None
+    if local(root.tag) != "graphml":
+        raise ValueError(f"{path} must be GraphML, got the XML document {short(local(root.tag))!r}")
+    for element in root.iter():
+        tag = local(element.tag)
+        if tag == "key":
+            name = element.get("attr.name") or element.get("id") or ""
+            keys[element.get("id", "")] = name
+            if element.get("for") == "node":
+                document.node_types[name] = element.get("attr.type", "string")
+        elif tag == "node":
+            document.nodes[required(element, "id", path)] = values(element, keys)
+        elif tag == "edge":
+            ends = required(element, "source", path), required(element, "target", path)
+            document.edges.append((*ends, values(element, keys)))
+    return document
+
+
+def local(tag: object) -> str:
+    return str(tag).rpartition("}")[2]
+
+
+def required(element: ElementTree.Element, name: str, path: Path) -> str:
+    value = element.get(name)
+    if not value:
+        raise ValueError(f"{path}: each <{local(element.tag)}> must have {name!r}, got one without")
+    return value
+
+
+def values(element: ElementTree.Element, keys: dict[str, str]) -> dict[str, str]:
+    data = (child for child in element if local(child.tag) == "data")
+    return {keys.get(c.get("key", ""), c.get("key", "")): (c.text or "").strip() for c in data}
+
+
+def graphml_edges(document: Document, path: Path) -> EdgeRows:
+    weighted = any("weight" in data for _, _, data in document.edges)
+    weight = np.ones(len(document.edges))
+    for number, (source, target, data) in enumerate(document.edges):
+        for end in (source, target):
+            if end not in document.nodes:
+                raise ValueError(f"{path}, edge {number + 1}: unknown node id {short(end)!r}")
+        text = data.get("weight", "1")
+        weight[number] = number_or_nan(text)
+        if not (math.isfinite(weight[number]) and weight[number] >= 0):
+            raise ValueError(
+                f"{path}, edge {number + 1}: weight must be a finite number >= 0, "
+                f"got {short(text)!r}"
+            )
+    return EdgeRows(
+        path,
+        [source for source, _, _ in document.edges],
+        [target for _, target, _ in document.edges],
+        weight if weighted else None,
+        list(range(1, len(document.edges) + 1)),
+        tuple(document.nodes),
+    )
+
+
+def number_or_nan(text: str) -> float:
+    try:
+        return float({"true": "1", "false": "0"}.get(text.lower(), text))
+    except ValueError:
+        return math.nan
+
+
+def node_numbers(document: Document, ids: list[str], path: Path) -> FeatureRows | None:
+    """The number attributes that every node has, in the order of their keys."""
+    names = [
+        name
+        for name, kind in document.node_types.items()
+        if kind in NUMBER_TYPES and name not in LABEL_KEYS
+        if all(name in data for data in document.nodes.values())
+    ]
+    if not names:
+        return None
+    rows = [[number_or_nan(document.nodes[node][name]) for name in names] for node in ids]
+    values = torch.tensor(rows, dtype=torch.float32)
+    bad = (~values.isfinite()).nonzero().tolist()
+    if bad:
+        node, name = ids[bad[0][0]], names[bad[0][1]]
+        raise ValueError(
+            f"{path}, node {short(node)!r}, attribute {name!r}: must be a finite number, "
+            f"got {short(document.nodes[node][name])!r}"
+        )
+    return FeatureRows(path, ids, values)
+
+
+def node_labels(document: Document, ids: list[str], path: Path) -> LabelRows | None:
+    """The first of the attributes label, class, y that any node has."""
+    for key in LABEL_KEYS:
+        texts = [document.nodes[node].get(key, "") for node in ids]
+        if any(texts):
+            names = [None if is_missing(text) else text for text in texts]
+            return LabelRows(path, ids, names, list(range(1, len(ids) + 1)), key)
+    return None

@@ -1,0 +1,169 @@
+"""Rows of text cells out of CSV, TSV and Parquet files, with what is wrong said by row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "?"})
+SHOWN = 40  # characters of a bad cell that a message repeats
+
+
+@dataclass(frozen=True)
+class Table:
+    """Equally long rows of stripped text; header is None when the first row is data.
+
+    line[k] is the row number of rows[k] as an editor shows it (the header counts).
+    """
+
+    path: Path
+    header: tuple[str, ...] | None
+    rows: list[list[str]]
+    line: Sequence[int]
+
+    @property
+    def width(self) -> int:
+        return len(self.rows[0])
+
+    def column_name(self, position: int) -> str:
+        """The header's name of a column, else its number counted from 1."""
+        return repr(short(self.header[position])) if self.header else str(position + 1)
+
+    def error(self, row: int, position: int, rule: str) -> ValueError:
+        """What is wrong with one cell: file, row, column, rule and content."""
+        where = f"{self.path}, row {self.line[row]}, column {self.column_name(position)}"
+        return ValueError(f"{where}: {rule}, got {short(self.rows[row][position])!r}")
+
+
+def short(text: str) -> str:
+    return text if len(text) <= SHOWN else text[:SHOWN] + "…"
+
+
+def is_missing(cell: str) -> bool:
+    return cell.lower() in MISSING
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def check_path(path: Path) -> None:
+    """Refuses what is not a file with something in it."""
+    if path.is_dir():
+        raise ValueError(f"{path} must be a file, got a folder")
+    if not path.exists():
+        raise ValueError(f"{path} must be a file, got nothing of that name")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} must have rows, got an empty file")
+
+
+def read_lines(path: Path) -> Table:
+    """All lines of a CSV, TSV or Parquet file; a Parquet file's names are its header."""
+    if path.suffix.lower() == ".parquet":
+        return read_parquet(path)
+    text = read_text(path)
+    rows, line = split_text(path, text, DELIMITERS[path.suffix.lower()])
+    if not rows:
+        raise ValueError(f"{path} must have rows, got only blank lines")
+    return Table(path, None, rows, line)
+
+
+def read_text(path: Path) -> str:
+    content = path.read_bytes()
+    if b"\0" in content:
+        raise ValueError(f"{path} must be a text file, got binary content")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = content[: error.start].count(b"\n") + 1
+        byte = content[error.start]
+        raise ValueError(f"{path}, row {row}: text must be UTF-8, got byte 0x{byte:02x}") from None
+
+
+def split_text(path: Path, text: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """Cells of the lines that are not blank, and their row numbers; all equally many."""
+    rows: list[list[str]] = []
+    line: list[int] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for cells in reader:
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                rows.append([cell.strip() for cell in cells])
+                line.append(reader.line_num)
+                check_width(path, rows, line, delimiter)
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, row {reader.line_num}: must be plain CSV, got: {error}"
+        ) from None
+    return rows, line
+
+
+def check_width(path: Path, rows: list[list[str]], line: list[int], delimiter: str) -> None:
+    found, expected = len(rows[-1]), len(rows[0])
+    if found != expected:
+        raise ValueError(
+            f"{path}, row {line[-1]}: must have {expected} columns like row {line[0]}, got {found}"
+        )
+    if found == 1:
+        name = {",": "commas", "\t": "tabs"}[delimiter]
+        raise ValueError(
+            f"{path}, row {line[-1]}: columns must be separated by {name}, "
+            f"got one column {short(rows[-1][0])!r}"
+        )
+
+
+def read_parquet(path: Path) -> Table:
+    """The columns of a Parquet file as text; needs pyarrow."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise ValueError(f"{path} needs pyarrow: pip install 'elasticgnn[tables]'") from None
+    try:
+        content = parquet.read_table(path)
+    except (ArrowException, OSError) as error:
+        raise ValueError(f"{path} must be a Parquet file, got: {first_line(error)}") from None
+    columns = [[cell_text(cell) for cell in column.to_pylist()] for column in content.columns]
+    rows = [list(cells) for cells in zip(*columns, strict=True)]
+    if not rows:
+        raise ValueError(f"{path} must have rows, got none")
+    return Table(path, tuple(content.column_names), rows, range(1, len(rows) + 1))
+
+
+def cell_text(cell: Any) -> str:
+    """A typed cell as the text a CSV file would hold; whole numbers without a point."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def with_header(table: Table, is_header: bool) -> Table:
+    """The table with its first line taken as column names, when it is that."""
+    if table.header is not None or not is_header:
+        return table
+    if len(table.rows) == 1:
+        raise ValueError(f"{table.path} must have rows below the header, got none")
+    header, line = tuple(table.rows[0]), list(table.line[1:])
+    repeated = {name for name in header if header.count(name) > 1} if len(header) < 1000 else set()
+    if repeated:
+        raise ValueError(
+            f"{table.path}, row {table.line[0]}: column names must differ, "
+            f"got {short(min(repeated))!r} twice"
+        )
+    return Table(table.path, header, table.rows[1:], line)
