@@ -1,10 +1,28 @@
 """Training of many ElasticGNN runs side by side on one graph."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
 
 from elasticgnn.data import NodeTask
+from elasticgnn.features import draw_seed
+from elasticgnn.kernels import native, warn_once_if_missing
+from elasticgnn.nn import ModelSettings
+from elasticgnn.problem import ElasticPenalty
+from elasticgnn.training.batch import Batch, Shape
 from elasticgnn.training.history import History
+from elasticgnn.training.loop import fit_by_autograd
+from elasticgnn.training.make_model import make_model
+from elasticgnn.training.plan import TrainingPlan, check_epochs
 from elasticgnn.training.run import Run
+from elasticgnn.training.side_by_side import Progress, SideBySide
+from elasticgnn.training.sides import Sides, stored
+
+BATCH_BYTES = 64 * 2**20
 
 
 def fit_population(
@@ -18,11 +36,88 @@ def fit_population(
     epochs: int = 500,
     patience: int | None = None,
     keep_weights: bool = False,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[History]:
     """One History per run, in order; each equals, to rounding, what the run gives alone.
 
-    progress is called with the run-epochs finished since its last call and the mean best
-    validation accuracy so far. keep_weights fills `History.weights` (an ElasticGNN state dict).
+    A run draws its weights and then its dropout seed from a generator seeded with `run.seed`, as
+    `make_model` and `fit` do. progress is called with the run-epochs finished since its last call
+    and the mean best validation accuracy of the batch so far. keep_weights fills
+    `History.weights` (an ElasticGNN state dict).
     """
-    raise NotImplementedError
+    check_epochs(epochs, patience)
+    check_runs(runs)
+    task = replace(task, features=stored(task.features))
+    penalty = ElasticPenalty(0.0, 0.0, norm, concavity)
+    settings = ModelSettings(
+        hidden_channels=hidden_channels,
+        steps=steps,
+        norm=norm,  # type: ignore[arg-type]  # checked by ElasticPenalty
+        concavity=concavity,
+    )
+    plan = TrainingPlan(epochs=epochs, patience=patience)
+    if native is None:
+        warn_once_if_missing()
+        return [fit_alone(task, run, settings, plan, keep_weights) for run in runs]
+    results: list[History | None] = [None] * len(runs)
+    sides = Sides(stored(task.features))
+    for numbers in batches(runs, batch_size(task, hidden_channels)):
+        chosen = [runs[number] for number in numbers]
+        batch = new_batch(task, sides, chosen, settings)
+        together = SideBySide(task, chosen, batch, penalty, steps, patience)
+        histories = together.fit(epochs, keep_weights, progress)
+        for number, history in zip(numbers, histories, strict=True):
+            results[number] = history
+    return [history for history in results if history is not None]
+
+
+def check_runs(runs: Sequence[Run]) -> None:
+    """Refuses runs without training nodes."""
+    for number, run in enumerate(runs):
+        if len(run.split.train) == 0:
+            raise ValueError(f"split of run {number} must have training nodes, got none")
+
+
+def fit_alone(
+    task: NodeTask, run: Run, settings: ModelSettings, plan: TrainingPlan, keep_weights: bool
+) -> History:
+    """The same run by autograd: where the compiled loops are missing, and in tests."""
+    generator = torch.Generator().manual_seed(run.seed)
+    settings = replace(settings, dropout=run.dropout, lambda1=run.lambda1, lambda2=run.lambda2)
+    model = make_model(settings, task, generator)
+    plan = replace(plan, learning_rate=run.learning_rate, weight_decay=run.weight_decay)
+    history = fit_by_autograd(model, task, run.split, plan, draw_seed(generator))
+    return replace(history, weights=model.state_dict()) if keep_weights else history
+
+
+def new_batch(task: NodeTask, sides: Sides, runs: Sequence[Run], settings: ModelSettings) -> Batch:
+    """Freshly initialised runs."""
+    weights: list[dict[str, Tensor]] = []
+    seeds: list[int] = []
+    for run in runs:
+        generator = torch.Generator().manual_seed(run.seed)
+        weights.append(make_model(settings, task, generator).state_dict())
+        seeds.append(draw_seed(generator))
+    shape = Shape(task.num_features, settings.hidden_channels, task.num_classes)
+    return Batch(sides, shape, runs, weights, seeds)
+
+
+def batch_size(task: NodeTask, hidden_channels: int) -> int:
+    """How many runs fit into BATCH_BYTES, at least 1 and at most 16."""
+    per_run = 4 * (
+        3 * (task.num_features + task.num_nodes) * hidden_channels
+        + 8 * task.graph.num_edges * task.num_classes
+    )
+    return max(1, min(16, BATCH_BYTES // per_run))
+
+
+def batches(runs: Sequence[Run], size: int) -> list[list[int]]:
+    """Run numbers in groups of at most `size`; runs without a dual (lambda1 = 0) stay together."""
+    kinds: dict[tuple[bool, bool], list[int]] = {}
+    for number, run in enumerate(runs):
+        kinds.setdefault((run.lambda1 == 0, run.lambda2 == 0), []).append(number)
+    return [
+        numbers[first : first + size]
+        for numbers in kinds.values()
+        for first in range(0, len(numbers), size)
+    ]
