@@ -52,6 +52,8 @@ class ArrayState:
             raise pickle.UnpicklingError("array without a type")
         if isinstance(content, str):  # Python 2 bytes, decoded as latin1
             content = content.encode("latin1")
+        if not all(type(length) is int and length >= 0 for length in shape):
+            raise pickle.UnpicklingError(f"array shape {shape!r} is impossible")
         flat = np.frombuffer(content, dtype=dtype.numpy())
         self.array = flat.reshape(shape, order="F" if fortran else "C").copy()
 
