@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from elasticgnn.kernels import native
+
 LOW_32 = 0xFFFFFFFF
 LOW_64 = 0xFFFFFFFFFFFFFFFF
 
@@ -34,7 +36,12 @@ class DropoutNoise:
 
     def keep(self, count: int, rate: float, site: int) -> Tensor:
         """Which of `count` positions survive dropout at `rate`: (count,) bool."""
-        return hash_positions(count, self.key(site)) >= drop_threshold(rate)
+        key, threshold = self.key(site), drop_threshold(rate)
+        if native is None:
+            return hash_positions(count, key) >= threshold
+        keep = torch.empty(count, dtype=torch.bool)
+        native.keep_mask(key, threshold, count, keep.data_ptr(), torch.get_num_threads())
+        return keep
 
     def __call__(self, x: Tensor, rate: float, site: int) -> Tensor:
         """`x` with entries dropped and the others scaled by 1 / (1 - rate)."""
