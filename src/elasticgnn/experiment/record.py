@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-CURVE_SCALE = 10_000  # accuracies and losses are kept to four digits
+CURVE_SCALE = 1000  # curves are for looking at: three digits; the selected values are kept exactly
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class RunRecord:
 
 
 def pack_curve(values: Sequence[float]) -> str:
-    """Base64 of compressed differences; values are rounded to four digits, nan becomes -1."""
+    """Base64 of compressed differences; values are rounded to three digits, nan becomes -1."""
     numbers = np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-1.0)
     scaled = np.clip(np.rint(numbers * CURVE_SCALE), -(2**31), 2**31 - 1).astype("<i4")
     changes = np.diff(scaled, prepend=np.int32(0)).astype("<i4")
@@ -56,7 +56,7 @@ def pack_curve(values: Sequence[float]) -> str:
 
 
 def unpack_curve(text: str) -> list[float]:
-    """The values of `pack_curve`, to four digits."""
+    """The values of `pack_curve`, to three digits."""
     raw = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
     changes = np.ascontiguousarray(raw.reshape(4, -1).T).view("<i4").ravel()
     return [float(value) for value in np.cumsum(changes) / CURVE_SCALE]

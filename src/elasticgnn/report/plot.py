@@ -1,0 +1,110 @@
+"""Figures of a study as files, drawn by matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from elasticgnn.report.table import Entry, Table
+
+FORMATS = (".svg", ".png", ".pdf")
+COLOURS = ("#777777", "#a0522d", "#1f77b4", "#9467bd", "#2ca02c", "#ff7f0e", "#d62728")
+
+
+def save_plot(table: Table, path: Path) -> None:
+    """One panel per data set that has results: lines along the axis, or bars per model."""
+    if path.suffix not in FORMATS:
+        raise ValueError(f"output must end in one of {FORMATS}, got {path.name!r}")
+    names = [name for name in table.spec.datasets if has_results(table, name)]
+    if not names:
+        raise ValueError(f"{table.spec.name} must have results to be plotted, got none")
+    figure = new_figure(len(names))
+    for position, name in enumerate(names):
+        axes = figure.add_subplot(1, len(names), position + 1)
+        draw_panel(axes, table, name)
+        axes.set_title(name)
+    figure.axes[0].legend(fontsize=7)
+    figure.suptitle(table.spec.title, fontsize=10)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
+    figure.savefig(temporary, metadata={"Date": None} if path.suffix == ".svg" else None)
+    temporary.replace(path)
+
+
+def new_figure(panels: int) -> Any:
+    """An empty figure that touches no global state of matplotlib."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}):
+        figure = Figure(figsize=(3.6 * panels + 0.6, 3.6), layout="constrained", dpi=120)
+        FigureCanvasAgg(figure)
+    return figure
+
+
+def has_results(table: Table, dataset: str) -> bool:
+    return any(e.result is not None for e in table.entries if e.cell.dataset == dataset)
+
+
+def draw_panel(axes: Any, table: Table, dataset: str) -> None:
+    if table.spec.metric == "objective":
+        draw_series(axes, table, dataset)
+    elif table.spec.axis == "none":
+        draw_bars(axes, table, dataset)
+    else:
+        draw_lines(axes, table, dataset)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def draw_lines(axes: Any, table: Table, dataset: str) -> None:
+    """Mean with its 95 % interval against the axis; the paper's means dashed."""
+    for model, colour in zip(table.spec.models, COLOURS, strict=False):
+        entries = [table.entry(dataset, level, model.name) for level in table.spec.levels]
+        run = [(e.cell.level, e.ours) for e in entries if e.ours is not None]
+        if not run:
+            continue
+        x = [level for level, _ in run]
+        axes.plot(x, [s.mean for _, s in run], "o-", ms=3, color=colour, label=model.title)
+        axes.fill_between(
+            x, [s.low for _, s in run], [s.high for _, s in run], color=colour, alpha=0.15
+        )
+        paper = [(e.cell.level, e.published.mean) for e in entries if e.published is not None]
+        axes.plot([p[0] for p in paper], [p[1] for p in paper], "--", lw=0.8, color=colour)
+    axes.set_xlabel("share of edges changed" if table.spec.axis == "rate" else "steps K")
+    axes.set_ylabel("test accuracy, % (dashed: paper)")
+
+
+def draw_bars(axes: Any, table: Table, dataset: str) -> None:
+    """One dot with its interval per model; a hollow diamond marks the paper's mean."""
+    models = table.spec.models
+    for position, (model, colour) in enumerate(zip(models, COLOURS, strict=False)):
+        entry = table.entry(dataset, 0.0, model.name)
+        if entry.ours is not None:
+            half = (entry.ours.high - entry.ours.low) / 2
+            axes.errorbar([position], [entry.ours.mean], [half], fmt="o", color=colour, capsize=3)
+        if entry.published is not None:
+            axes.plot([position], [entry.published.mean], "D", mfc="none", color=colour, ms=7)
+    axes.set_xticks(range(len(models)), [m.title for m in models], rotation=60, fontsize=7)
+    axes.plot([], [], "ko", label="ours, 95 % interval")
+    axes.plot([], [], "kD", mfc="none", label="paper")
+
+
+def draw_series(axes: Any, table: Table, dataset: str) -> None:
+    """The objective after each step, relative to its value after the last one."""
+    for model, colour in zip(table.spec.models, COLOURS, strict=False):
+        values = mean_series(table.entry(dataset, 0.0, model.name))
+        if values:
+            axes.plot(range(len(values)), values, "-", color=colour, label=model.title)
+    axes.set_xlabel("step k")
+    axes.set_ylabel("objective / objective at the last step")
+
+
+def mean_series(entry: Entry) -> list[float]:
+    """The mean over runs of each run's objective divided by its last value."""
+    if entry.result is None:
+        return []
+    runs = [record.series["objective"] for record in entry.result.runs]
+    relative = [[value / run[-1] for value in run] for run in runs]
+    return [fmean(values) for values in zip(*relative, strict=True)]

@@ -1,0 +1,193 @@
+"""A table as text: terminal, Markdown, LaTeX, CSV, JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import Any
+
+from elasticgnn.experiment.spec import Published
+from elasticgnn.report.statistics import Summary
+from elasticgnn.report.table import Entry, Table
+
+MARKS = {"within": "=", "above": "↑", "below": "↓", "not run": "", "not in the paper": ""}
+COLUMNS = (
+    "study", "dataset", "level", "model", "mean", "std", "low", "high", "runs", "paper_mean",
+    "paper_std", "verdict", "paired_mean", "paired_low", "paired_high", "search", "setting",
+)  # fmt: skip
+
+
+def number(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}"
+
+
+def digits_of(table: Table) -> int:
+    """Digits as the paper prints them: ratios with two, the rest with one."""
+    return 2 if table.spec.metric == "ratio" else 1
+
+
+def mean_std(summary: Summary | None, digits: int) -> str:
+    if summary is None:
+        return "–"
+    return f"{number(summary.mean, digits)} ± {number(summary.std, digits)}"
+
+
+def interval(summary: Summary | None, digits: int) -> str:
+    if summary is None or math.isinf(summary.low):
+        return "–"
+    return f"{number(summary.low, digits)} to {number(summary.high, digits)}"
+
+
+def signed(summary: Summary | None, digits: int) -> str:
+    """A paired difference with its 95 % interval."""
+    if summary is None or math.isinf(summary.low):
+        return "–"
+    half = number((summary.high - summary.low) / 2, digits)
+    return f"{summary.mean:+.{digits}f} ± {half}"
+
+
+def published(value: Published | None, digits: int) -> str:
+    if value is None:
+        return "–"
+    mean = number(value.mean, digits)
+    return mean if value.std is None else f"{mean} ± {number(value.std, digits)}"
+
+
+def row_label(table: Table, dataset: str, level: float) -> str:
+    if table.spec.axis == "rate":
+        return f"{dataset} {100 * level:g} %"
+    return f"{dataset} K={level:g}" if table.spec.axis == "steps" else dataset
+
+
+def short_cell(entry: Entry, digits: int) -> str:
+    """Ours, the paper's in brackets, and a mark for the verdict."""
+    paper = f" ({published(entry.published, digits)})" if entry.published else ""
+    return f"{mean_std(entry.ours, digits)}{paper} {MARKS[entry.verdict]}".rstrip()
+
+
+def matrix(table: Table) -> list[list[str]]:
+    """Header and rows of short cells: one line per data set and level, one column per model."""
+    digits = digits_of(table)
+    lines = [["", *(model.title for model in table.spec.models)]]
+    for dataset, level in table.rows:
+        entries = [table.entry(dataset, level, model.name) for model in table.spec.models]
+        label = row_label(table, dataset, level)
+        lines.append([label, *(short_cell(entry, digits) for entry in entries)])
+    return lines
+
+
+def details(table: Table) -> list[list[str]]:
+    """Header and one line per cell that was run, with intervals and the selected setting."""
+    digits = digits_of(table)
+    against = f"paired difference to {table.spec.baseline}" if table.spec.baseline else "paired"
+    lines = [["cell", "ours", "95 % interval", "paper", "verdict", against, "selected"]]
+    for entry in table.entries:
+        if entry.ours is None or entry.result is None:
+            continue
+        label = row_label(table, entry.cell.dataset, entry.cell.level)
+        title = table.spec.model(entry.cell.model).title
+        lines.append(
+            [
+                f"{label}, {title}",
+                mean_std(entry.ours, digits),
+                interval(entry.ours, digits),
+                published(entry.published, digits),
+                entry.verdict,
+                signed(entry.against_baseline, digits),
+                entry.result.selected.label(),
+            ]
+        )
+    return lines
+
+
+LEGEND = (
+    "Ours: mean ± standard deviation over the runs, the paper's number in brackets; "
+    "= within, ↑ above, ↓ below the paper's mean by more than the study's tolerance."
+)
+
+
+def to_markdown(table: Table) -> str:
+    """Title, agreement, matrix, details, notes."""
+    spec = table.spec
+    margin = f"{spec.tolerance.std:g} published deviations or {spec.tolerance.points:g}"
+    parts = [
+        f"## {spec.name}: {spec.title}",
+        table.agreement(),
+        f"{LEGEND} Tolerance: {margin}, whichever is wider.",
+        markdown_lines(matrix(table)),
+        "Every cell; the paired difference is the mean over runs with the same split and seed, "
+        "± half its 95 % interval:",
+        markdown_lines(details(table)),
+        "\n".join(f"* {note}" for note in spec.notes),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def markdown_lines(lines: list[list[str]]) -> str:
+    rows = [f"| {' | '.join(line)} |" for line in lines]
+    rows.insert(1, f"|{'---|' * len(lines[0])}")
+    return "\n".join(rows)
+
+
+def to_latex(table: Table) -> str:
+    """A booktabs tabular of the matrix."""
+    lines = matrix(table)
+    body = [" & ".join(latex_text(text) for text in line) + r" \\" for line in lines]
+    head = rf"\begin{{tabular}}{{l{'c' * (len(lines[0]) - 1)}}}"
+    rows = [head, r"\toprule", body[0], r"\midrule", *body[1:], r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([f"% {table.spec.title}", *rows]) + "\n"
+
+
+def latex_text(text: str) -> str:
+    signs = {"±": r"$\pm$", "%": r"\%", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "–": "--"}
+    for sign, code in signs.items():
+        text = text.replace(sign, code)
+    return text
+
+
+def to_rows(table: Table) -> list[dict[str, Any]]:
+    """One record per cell, plain values, None where there is nothing."""
+    return [to_row(table, entry) for entry in table.entries]
+
+
+def to_row(table: Table, entry: Entry) -> dict[str, Any]:
+    ours, pair, paper, result = entry.ours, entry.against_baseline, entry.published, entry.result
+    values = (
+        table.spec.name, entry.cell.dataset, entry.cell.level, entry.cell.model,
+        ours and ours.mean, ours and ours.std,
+        ours and finite(ours.low), ours and finite(ours.high), ours and ours.count,
+        paper and paper.mean, paper and paper.std, entry.verdict,
+        pair and pair.mean, pair and finite(pair.low), pair and finite(pair.high),
+        result and result.search, result and result.selected.label(),
+    )  # fmt: skip
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def to_csv(table: Table) -> str:
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in to_rows(table):
+        writer.writerow({k: f"{v:.4f}" if isinstance(v, float) else v for k, v in row.items()})
+    return stream.getvalue()
+
+
+def print_table(table: Table, *, show_details: bool = False) -> None:
+    """The matrix (or every cell) on the terminal."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    console = Console()
+    lines = details(table) if show_details else matrix(table)
+    grid = RichTable(title=f"{table.spec.name}: {table.spec.title}", caption=table.agreement())
+    for position, title in enumerate(lines[0]):
+        grid.add_column(title, justify="left" if position == 0 else "right")
+    for line in lines[1:]:
+        grid.add_row(*line)
+    console.print(grid)
+    console.print(LEGEND)

@@ -1,0 +1,90 @@
+"""A study's table: ours beside the paper's, from stored results alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from elasticgnn.experiment.cells import Cell, cells
+from elasticgnn.experiment.results import CellResult, read_result
+from elasticgnn.experiment.spec import Published, StudySpec
+from elasticgnn.report.statistics import Summary, paired, summarize, verdict
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell: our summary, the paper's number, the verdict, and the paired difference."""
+
+    cell: Cell
+    published: Published | None
+    result: CellResult | None
+    ours: Summary | None
+    verdict: str  # "within", "above", "below", "not in the paper" or "not run"
+    against_baseline: Summary | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """All cells of a study that have a published number or a result."""
+
+    spec: StudySpec
+    entries: tuple[Entry, ...]
+
+    def entry(self, dataset: str, level: float, model: str) -> Entry:
+        return next(e for e in self.entries if e.cell == Cell(dataset, level, model))
+
+    @property
+    def rows(self) -> tuple[tuple[str, float], ...]:
+        """Data set and level of each line, in the study's order."""
+        return tuple(
+            (dataset, level) for dataset in self.spec.datasets for level in self.spec.levels
+        )
+
+    def count(self, *verdicts: str) -> int:
+        return sum(entry.verdict in verdicts for entry in self.entries)
+
+    def agreement(self) -> str:
+        """One sentence: how many of the cells run agree with the paper or beat it."""
+        judged = self.count("within", "above", "below")
+        if not judged:
+            run = sum(entry.ours is not None for entry in self.entries)
+            return f"{run} of {len(self.entries)} cells run; the paper prints no numbers."
+        good = self.count("within", "above")
+        return (
+            f"{good} of {judged} cells run agree with the paper or are above it "
+            f"({self.count('within')} within, {self.count('above')} above, "
+            f"{self.count('below')} below); {self.count('not run')} not run."
+        )
+
+
+def build_table(spec: StudySpec, folder: Path) -> Table:
+    """The table of `spec` from the results in `folder`."""
+    results = {cell: read_result(folder, spec, cell) for cell in cells(spec)}
+    return Table(spec, tuple(build_entry(spec, cell, results) for cell in cells(spec)))
+
+
+def build_entry(spec: StudySpec, cell: Cell, results: dict[Cell, CellResult | None]) -> Entry:
+    published = spec.paper.get((cell.dataset, cell.model, cell.level))
+    result = results[cell]
+    if result is None or spec.metric == "objective":
+        word = "not run" if result is None else "not in the paper"
+        return Entry(cell, published, result, None, word, None)
+    values = result.metric(spec.metric)
+    ours = summarize(values)
+    word = (
+        "not in the paper" if published is None else verdict(ours.mean, published, spec.tolerance)
+    )
+    return Entry(cell, published, result, ours, word, paired_entry(spec, cell, values, results))
+
+
+def paired_entry(
+    spec: StudySpec, cell: Cell, values: Sequence[float], results: dict[Cell, CellResult | None]
+) -> Summary | None:
+    """The paired difference to the baseline of the same row, if both were run."""
+    if spec.baseline is None or spec.baseline == cell.model:
+        return None
+    other = results.get(Cell(cell.dataset, cell.level, spec.baseline))
+    if other is None or len(other.runs) != len(values):
+        return None
+    return paired(values, other.metric(spec.metric))
