@@ -1,0 +1,66 @@
+"""Arrays of any usual form as what the library works with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elasticgnn.features import SparseFeatures
+from elasticgnn.graph import Graph
+
+
+def as_features(X: Any) -> Tensor | SparseFeatures:
+    """Features of any usual form in float32."""
+    if isinstance(X, SparseFeatures):
+        return X
+    if hasattr(X, "tocsr"):
+        return SparseFeatures.from_scipy(X)
+    dense = torch.as_tensor(np.asarray(X) if not isinstance(X, Tensor) else X).float()
+    if dense.ndim != 2:
+        raise ValueError(f"X must be (n, f), got {tuple(dense.shape)}")
+    if not bool(torch.isfinite(dense).all()):
+        raise ValueError("X must hold finite numbers only, got NaN or infinity")
+    return dense
+
+
+def as_graph(graph: Any) -> Graph:
+    """A graph of any usual form."""
+    if isinstance(graph, Graph):
+        return graph
+    if hasattr(graph, "tocsr"):
+        return Graph.from_scipy(graph)
+    if isinstance(graph, Tensor):
+        return Graph.from_edge_index(graph)
+    raise ValueError(
+        f"graph must be a Graph, a scipy matrix or an edge_index, got {type(graph).__name__}"
+    )
+
+
+def plain_list(y: Any) -> list[Any]:
+    """Labels of any usual form as plain Python values."""
+    return list(y.tolist()) if hasattr(y, "tolist") else list(y)
+
+
+def is_unknown(name: Any) -> bool:
+    """None, NaN and the number -1 stand for an unknown class."""
+    return name is None or name != name or (not isinstance(name, str) and name == -1)
+
+
+def number_known(y: Any) -> tuple[list[Any], Tensor]:
+    """The classes in ascending order, and each node's number among them, -1 where unknown."""
+    names = plain_list(y)
+    known = {name for name in names if not is_unknown(name)}
+    classes = sorted(known, key=lambda name: (isinstance(name, str), name))
+    number = {name: position for position, name in enumerate(classes)}
+    codes = [-1 if is_unknown(name) else number[name] for name in names]
+    return classes, torch.tensor(codes, dtype=torch.int64)
+
+
+def from_text(names: tuple[str, ...]) -> list[Any]:
+    """Class names as whole numbers where all are written as such, else as they are."""
+    if all(name.lstrip("-").isdecimal() for name in names):
+        return [int(name) for name in names]
+    return list(names)

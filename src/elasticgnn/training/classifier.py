@@ -1,0 +1,139 @@
+"""ElasticGNN as an estimator with scikit-learn's conventions (which is not needed for it)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from elasticgnn.data import NodeTask
+from elasticgnn.nn import ModelSettings
+from elasticgnn.training.arrays import (
+    as_features,
+    as_graph,
+    from_text,
+    is_unknown,
+    number_known,
+    plain_list,
+)
+from elasticgnn.training.fit import fit
+from elasticgnn.training.history import History
+from elasticgnn.training.make_model import make_model
+from elasticgnn.training.plan import TrainingPlan
+from elasticgnn.training.selection_split import selection_split
+from elasticgnn.training.trained_model import TrainedModel, trained_on
+
+
+@dataclass(eq=False)
+class ElasticGNNClassifier:
+    """Node classification: fit(X, y, graph=...), y = -1 or None where the class is unknown.
+
+    X is a numpy array, a scipy sparse matrix, a tensor or SparseFeatures; graph a Graph, a scipy
+    adjacency matrix or an edge_index. A share of the known nodes selects the epoch (validation).
+    """
+
+    lambda1: float = 3.0
+    lambda2: float = 3.0
+    norm: Literal["l21", "l1", "mcp", "scad"] = "l21"
+    steps: int = 10
+    hidden_channels: int = 64
+    dropout: float = 0.5
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+    epochs: int = 500
+    patience: int | None = 100
+    validation_share: float = 0.2
+    random_state: int = 0
+
+    _estimator_type = "classifier"
+
+    def fit(self, X: Any, y: Any, *, graph: Any) -> ElasticGNNClassifier:
+        """Trains on the nodes whose class is known; sets classes_, graph_, history_, trained_."""
+        features, whole = as_features(X), as_graph(graph)
+        names, labels = number_known(y)
+        self.classes_: NDArray[Any] = np.array(names)
+        self.n_features_in_ = int(features.shape[1])
+        task = NodeTask("given", whole, features, labels, tuple(map(str, names)))
+        generator = torch.Generator().manual_seed(self.random_state)
+        split = selection_split(labels, self.validation_share, generator)
+        settings = self.settings()
+        model = make_model(settings, task, generator)
+        plan = TrainingPlan(self.learning_rate, self.weight_decay, self.epochs, self.patience)
+        self.history_: History = fit(model, task, split, plan, generator)
+        self.trained_: TrainedModel = trained_on(task, model, settings)
+        self.task_ = task
+        return self
+
+    def settings(self) -> ModelSettings:
+        return ModelSettings(
+            hidden_channels=self.hidden_channels,
+            dropout=self.dropout,
+            steps=self.steps,
+            lambda1=self.lambda1,
+            lambda2=self.lambda2,
+            norm=self.norm,
+        )
+
+    def predict_proba(self, X: Any = None, *, graph: Any = None) -> NDArray[np.float64]:
+        """Class probabilities (n, classes); X and graph default to those of `fit`."""
+        task = self.fitted_task()
+        if X is not None or graph is not None:
+            features = task.features if X is None else as_features(X)
+            whole = task.graph if graph is None else as_graph(graph)
+            unknown = torch.full((whole.num_nodes,), -1)
+            task = replace(task, features=features, graph=whole, labels=unknown)
+        return self.trained_.predict(task).probability.numpy()
+
+    def predict(self, X: Any = None, *, graph: Any = None) -> NDArray[Any]:
+        """The most probable class of each node, as it was named in y."""
+        best: NDArray[Any] = self.classes_[self.predict_proba(X, graph=graph).argmax(1)]
+        return best
+
+    def score(self, X: Any, y: Any, *, graph: Any = None) -> float:
+        """Accuracy on the nodes whose class in `y` is known."""
+        said, truth = self.predict(X, graph=graph), plain_list(y)
+        right = [said[i] == name for i, name in enumerate(truth) if not is_unknown(name)]
+        if not right:
+            raise ValueError("y must name at least one class, got none")
+        return float(np.mean(right))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def set_params(self, **params: Any) -> ElasticGNNClassifier:
+        """Sets parameters by name, as scikit-learn's tools do."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise ValueError(
+                    f"parameter must be one of {sorted(self.get_params())}, got {name}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def fitted_task(self) -> NodeTask:
+        if not hasattr(self, "trained_"):
+            raise ValueError("fit must be called before predict, got an unfitted estimator")
+        return self.task_
+
+    def save(self, path: str | Path) -> None:
+        """Writes the trained model; `TrainedModel.load` reads it."""
+        self.fitted_task()
+        self.trained_.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path, X: Any, *, graph: Any) -> ElasticGNNClassifier:
+        """A fitted estimator from a file, with the nodes it is to speak about."""
+        trained = TrainedModel.load(path)
+        s = trained.settings
+        loaded = cls(s.lambda1, s.lambda2, s.norm, s.steps, s.hidden_channels, s.dropout)
+        loaded.classes_ = np.array(from_text(trained.class_names))
+        loaded.trained_ = trained
+        loaded.n_features_in_ = trained.num_features
+        whole = as_graph(graph)
+        unknown = torch.full((whole.num_nodes,), -1)
+        loaded.task_ = NodeTask("given", whole, as_features(X), unknown, trained.class_names)
+        return loaded
