@@ -25,6 +25,7 @@ ORIGINS = {
 }
 TIMEOUT_SECONDS = 30
 BLOCK_BYTES = 1 << 18
+LARGEST_FILE = 100 << 20  # the largest data file has 31 MB; an endless answer ends here
 
 Report = Callable[[int, int | None], None]  # bytes so far, bytes expected if known
 
@@ -108,6 +109,8 @@ def download(address: str, file: IO[bytes], report: Report | None = None) -> str
                 file.write(block)
                 digest.update(block)
                 done += len(block)
+                if done > LARGEST_FILE:
+                    raise OSError(f"{address} must be at most {LARGEST_FILE} bytes, got more")
                 if report is not None:
                     report(done, total)
     except HTTPError as error:
