@@ -44,7 +44,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Every array of the archive that is plain numbers or text; pickled objects are left out."""
     arrays: dict[str, NDArray[Any]] = {}
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             for key in archive.files:
                 if not is_pickled(archive, key):
                     arrays[key] = archive[key]

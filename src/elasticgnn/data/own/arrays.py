@@ -160,18 +160,17 @@ def row_ids(arrays: Arrays, count: int | None, path: Path) -> list[str]:
 
 
 def bare_matrix(arrays: Arrays, path: Path) -> sparse.csr_array:
-    """The matrix that scipy.sparse.save_npz wrote."""
-    if "row" not in arrays:
-        matrix = csr_part(arrays, "", path)
-        is_csc = str(arrays.get("format", np.array(b"csr")).item()).find("csc") >= 0
-        return sparse.csr_array(matrix) if not is_csc else csc_as_csr(arrays)
+    """The matrix that scipy.sparse.save_npz wrote, whatever its form."""
+    stored = str(arrays.get("format", np.array(b"csr")).item())
     try:
         shape = tuple(arrays["shape"].tolist())
-        return sparse.csr_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
+        if "row" in arrays:
+            places = arrays["row"], arrays["col"]
+            return sparse.csr_array((arrays["data"], places), shape=shape)
+        kind = sparse.csc_array if "csc" in stored else sparse.csr_array
+        parts = arrays["data"], arrays["indices"], arrays["indptr"]
+        matrix = kind(parts, shape=shape)
+        matrix.check_format(full_check=True)
     except (KeyError, ValueError, TypeError) as error:
-        raise ValueError(f"{path} must hold a valid sparse matrix, got: {error}") from None
-
-
-def csc_as_csr(arrays: Arrays) -> sparse.csr_array:
-    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-    return sparse.csr_array(sparse.csc_array(parts, shape=tuple(arrays["shape"].tolist())))
+        raise ValueError(f"{path} must hold a valid matrix, got: {error}") from None
+    return sparse.csr_array(matrix)

@@ -94,7 +94,7 @@ def split_text(path: Path, text: str, delimiter: str) -> tuple[list[list[str]], 
     """Cells of the lines that are not blank, and their row numbers; all equally many."""
     rows: list[list[str]] = []
     line: list[int] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         for cells in reader:
             if cells and (len(cells) > 1 or cells[0].strip()):

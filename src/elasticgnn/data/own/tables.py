@@ -20,8 +20,8 @@ from elasticgnn.data.own.table import (
 )
 from elasticgnn.features import SparseFeatures
 
-SOURCES = ("source", "src", "from", "tail", "u", "node1", "id1", "a")
-TARGETS = ("target", "dst", "to", "head", "v", "node2", "id2", "b")
+SOURCES = ("source", "src", "from", "tail", "node1", "id1", "u", "i", "a")
+TARGETS = ("target", "dst", "to", "head", "node2", "id2", "v", "j", "b")
 WEIGHTS = ("weight", "w", "edge_weight")
 IDS = ("id", "node", "node_id", "name", "key", "index")
 LABELS = ("label", "class", "y", "target", "category")
@@ -51,16 +51,20 @@ def read_edge_table(path: Path) -> EdgeRows:
 
 
 def looks_like_edge_header(table: Table) -> bool:
-    """Known names, or words above columns of numbers."""
+    """Known names, or words above columns of numbers.
+
+    Single letters such as u, v are often ids: they are names only where no row below uses them.
+    """
     first, others = table.rows[0], table.rows[1:]
     lowered = [cell.lower() for cell in first]
-    if any(name in lowered for name in (*SOURCES[:-1], *TARGETS[:-1], *WEIGHTS)):
+    words = {name for name in (*SOURCES, *TARGETS, *WEIGHTS) if len(name) > 1}
+    if not words.isdisjoint(lowered):
         return True
-    if lowered[:2] == ["a", "b"] or not others:
-        return lowered[:2] == ["a", "b"]
+    if others and lowered[0] in SOURCES and lowered[1] in TARGETS:
+        return not any(cell in first[:2] for cells in others for cell in cells[:2])
     ends_are_words = not is_number(first[0]) and not is_number(first[1])
     numbers_below = all(is_number(cells[0]) and is_number(cells[1]) for cells in others)
-    return ends_are_words and numbers_below
+    return bool(others) and ends_are_words and numbers_below
 
 
 def edge_columns(table: Table) -> tuple[int, int, int | None]:
