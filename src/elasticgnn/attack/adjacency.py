@@ -27,6 +27,7 @@ class Flippable:
         ends = np.concatenate((tail, head))
         self.degree: NDArray[np.int64] = np.bincount(ends, minlength=self.num_nodes)
         self.flipped: list[tuple[int, int]] = []
+        self.used = set[tuple[int, int]]()
         threshold = constraints.degree_test
         self.test = None if threshold is None else DegreeTest(PowerLaw.of(self.degree), threshold)
 
@@ -48,7 +49,7 @@ class Flippable:
 
     def may_flip(self, tail: int, head: int) -> bool:
         """Whether the constraints allow this pair now."""
-        if (tail, head) in self.flipped:
+        if (tail, head) in self.used:
             return False
         edge = bool(self.is_edge(np.array([[tail, head]]))[0])
         ends = self.degree[[tail, head]]
@@ -67,3 +68,4 @@ class Flippable:
         self.keys = np.delete(self.keys, place) if edge else np.insert(self.keys, place, key)
         self.degree[[tail, head]] += -1 if edge else 1
         self.flipped.append((tail, head))
+        self.used.add((tail, head))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +119,20 @@ def from_record(record: Mapping[str, Any]) -> Perturbation:
         split=None if record["split"] is None else Split.from_lists(record["split"]),
         task=str(record["task"]),
     )
+
+
+def flat_settings(settings: object) -> dict[str, Setting]:
+    """Settings as one level of names, for the record."""
+    record: dict[str, Setting] = {}
+
+    def put(prefix: str, value: Any) -> None:
+        if is_dataclass(value) and not isinstance(value, type):
+            value = asdict(value)
+        if isinstance(value, dict):
+            for key, part in value.items():
+                put(f"{prefix}.{key}" if prefix else key, part)
+        else:
+            record[prefix] = value
+
+    put("", settings)
+    return record

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from elasticgnn.attack.losses import find_loss
 from elasticgnn.attack.metattack.inner import (
     InnerAdjoint,
     InnerTraining,
@@ -29,17 +30,24 @@ Array = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class AttackLoss:
-    """A weighted cross-entropy over nodes, larger being better for the attacker."""
+    """A weighted sum over nodes of a loss of their logits, larger being better for the attacker."""
 
-    target: Tensor  # (n, c) one-hot, zero rows where the node does not count
+    target: Tensor  # (n, c) one-hot
     weight: Tensor  # (n,) summing to one
+    kind: str = "cross_entropy"
 
     def value(self, logits: Tensor) -> float:
-        rows = -(torch.log_softmax(logits, 1) * self.target).sum(1)
-        return float((self.weight * rows).sum())
+        return float((self.weight * self.rows(logits)).sum())
+
+    def rows(self, logits: Tensor) -> Tensor:
+        return find_loss(self.kind)(logits, self.target.argmax(1))
 
     def derivative(self, logits: Tensor) -> Tensor:
-        return self.weight[:, None] * (torch.softmax(logits, 1) - self.target)
+        """(n, c) of `value`."""
+        leaf = logits.detach().requires_grad_()
+        (self.weight * self.rows(leaf)).sum().backward()  # type: ignore[no-untyped-call]  # torch
+        assert leaf.grad is not None
+        return leaf.grad
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Metattack: flip the pair with the largest meta-gradient, retrain, and again."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from elasticgnn.attack.metattack.candidates import best_flips
 from elasticgnn.attack.metattack.gradient import PairGradient, Surrogate, look, meta_gradient
 from elasticgnn.attack.metattack.settings import MetattackSettings
 from elasticgnn.attack.metattack.surrogate import build_surrogate, draw_weights
-from elasticgnn.attack.perturbation import Perturbation, Setting
+from elasticgnn.attack.perturbation import Perturbation, flat_settings
 from elasticgnn.data import NodeTask, Split
 
 Progress = Callable[[int, float], None]
@@ -50,7 +49,7 @@ def metattack(
         method="metattack",
         seed=generator.initial_seed(),
         loss=tuple(loss),
-        settings=flat(settings),
+        settings=flat_settings(settings),
         split=split,
         task=task.name,
     )
@@ -79,14 +78,3 @@ def take_best(state: Flippable, gradient: PairGradient, count: int) -> None:
         if state.may_flip(tail, head):
             state.flip(tail, head)
             taken += 1
-
-
-def flat(settings: MetattackSettings) -> dict[str, Setting]:
-    """Settings as one level of names, for the record."""
-    record: dict[str, Setting] = {}
-    for name, value in asdict(settings).items():
-        if isinstance(value, dict):
-            record.update({f"{name}.{key}": part for key, part in value.items()})
-        else:
-            record[name] = value
-    return record

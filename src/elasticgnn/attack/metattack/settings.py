@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from elasticgnn.attack.constraints import Constraints
+from elasticgnn.attack.losses import find_loss
 from elasticgnn.attack.metattack.inner import InnerTraining
 
 OBJECTIVES = ("self", "train", "both")
@@ -22,6 +23,7 @@ class MetattackSettings:
     """
 
     objective: str = "self"
+    loss: str = "cross_entropy"
     approximate: bool = False
     flips_per_step: int = 1
     inner: InnerTraining = field(default_factory=InnerTraining)
@@ -33,5 +35,6 @@ class MetattackSettings:
         for name, options in (("objective", OBJECTIVES), ("features", FEATURES), ("dtype", DTYPES)):
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {options}, got {getattr(self, name)!r}")
+        find_loss(self.loss)
         if self.flips_per_step < 1:
             raise ValueError(f"flips_per_step must be >= 1, got {self.flips_per_step}")

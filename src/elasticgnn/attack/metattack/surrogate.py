@@ -26,12 +26,12 @@ def build_surrogate(
     labelled = split.train.sort().values
     eye = torch.eye(task.num_classes, dtype=dtype)
     target = eye[task.labels[labelled]]
-    silent = AttackLoss(eye.new_zeros(task.num_nodes, task.num_classes), eye.new_zeros(1))
+    silent = AttackLoss(eye.new_zeros(1, 1), eye.new_zeros(1))
     transposed = csr_array(features.T)
     plain = Surrogate(features, transposed, labelled.numpy(), target, silent, settings.inner)
     guess = guess_labels(look(adjacency, plain), plain, generator)
     guess[labelled] = task.labels[labelled]
-    loss = attack_loss(eye[guess], labelled, settings.objective)
+    loss = attack_loss(eye[guess], labelled, settings)
     return Surrogate(features, transposed, plain.labelled, target, loss, settings.inner)
 
 
@@ -57,14 +57,14 @@ def guess_labels(view: View, surrogate: Surrogate, generator: torch.Generator) -
     return total.argmax(1)
 
 
-def attack_loss(target: Tensor, labelled: Tensor, objective: str) -> AttackLoss:
-    """Mean cross-entropy over unlabelled nodes, labelled nodes, or half of each."""
+def attack_loss(target: Tensor, labelled: Tensor, settings: MetattackSettings) -> AttackLoss:
+    """The loss over unlabelled nodes, labelled nodes, or half of each."""
     known = target.new_zeros(len(target))
     known[labelled] = 1 / len(labelled)
     unknown = (known == 0).to(target.dtype)
     unknown /= unknown.sum().clamp(min=1)
-    weight = {"self": unknown, "train": known, "both": (known + unknown) / 2}[objective]
-    return AttackLoss(target, weight)
+    weight = {"self": unknown, "train": known, "both": (known + unknown) / 2}
+    return AttackLoss(target, weight[settings.objective], settings.loss)
 
 
 def draw_weights(surrogate: Surrogate, generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,91 @@
+"""The model under attack, as gradient attacks see it: a loss of the graph."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from elasticgnn.attack.losses import find_loss
+from elasticgnn.data import NodeTask, Split
+from elasticgnn.graph import Graph
+
+
+@dataclass(frozen=True)
+class Retraining:
+    """How a poisoned victim follows the attack: steps of Adam on the current graph.
+
+    Alternating these with the attacker's steps is the min-max attack of Xu et al. (2019).
+    """
+
+    steps: int = 5
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ValueError(f"steps must be >= 1, got {self.steps}")
+
+
+class Victim:
+    """A model with the nodes the attacker aims at; its weights are fixed unless it retrains."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        task: NodeTask,
+        nodes: Tensor,
+        *,
+        loss: str = "tanh_margin",
+        labels: Tensor | None = None,
+    ) -> None:
+        self.model = model
+        self.task = task
+        self.nodes = nodes
+        self.node_loss = find_loss(loss)
+        self.labels = (task.labels if labels is None else labels)[nodes]
+        if len(nodes) == 0 or bool((self.labels < 0).any()):
+            raise ValueError("targets must be nodes of known class, got others or none")
+
+    def logits(self, graph: Graph) -> Tensor:
+        """(n, c) without dropout."""
+        self.model.eval()
+        result: Tensor = self.model(self.task.features, graph)
+        return result
+
+    def loss(self, graph: Graph) -> Tensor:
+        """Mean loss over the attacked nodes: what the attacker raises."""
+        return self.node_loss(self.logits(graph)[self.nodes], self.labels).mean()
+
+    @torch.no_grad()
+    def accuracy(self, graph: Graph) -> float:
+        """Share of the attacked nodes classified correctly."""
+        guess = self.logits(graph)[self.nodes].argmax(1)
+        return float((guess == self.labels).double().mean())
+
+    def follow(self, split: Split, plan: Retraining) -> Callable[[Graph], None]:
+        """A function that trains the model further on the graph it is given."""
+        weights = [p for p in self.model.parameters() if p.requires_grad]
+        adam = torch.optim.Adam(weights, lr=plan.learning_rate, weight_decay=plan.weight_decay)
+
+        def retrain(graph: Graph) -> None:
+            fixed = graph.with_weight(graph.weight.detach())
+            for _ in range(plan.steps):
+                adam.zero_grad()
+                logits = self.logits(fixed)[split.train]
+                nn.functional.cross_entropy(logits, self.task.labels[split.train]).backward()  # type: ignore[no-untyped-call]  # torch
+                adam.step()
+
+        return retrain
+
+
+def loss_and_gradient(victim: Victim, graph: Graph, leaf: Tensor) -> tuple[float, Tensor]:
+    """The victim's loss on `graph` and its derivative in the `leaf` the weights were made from.
+
+    The victim's own weights keep no gradient.
+    """
+    loss = victim.loss(graph)
+    (gradient,) = torch.autograd.grad(loss, leaf, allow_unused=True) if loss.grad_fn else (None,)
+    if gradient is None:
+        raise ValueError("victim must depend on the graph to be attacked, got one that does not")
+    return float(loss.detach()), gradient
