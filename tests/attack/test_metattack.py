@@ -7,9 +7,9 @@ from attack.dense_metattack import dense_approximate_gradient, dense_meta_gradie
 from attack.small_task import planted_split, planted_task
 from elasticgnn.attack import AttackBudget, Constraints, MetattackSettings, metattack
 from elasticgnn.attack.adjacency import Flippable
-from elasticgnn.attack.metattack.candidates import best_flips
-from elasticgnn.attack.metattack.loop import next_gradient
-from elasticgnn.attack.metattack.surrogate import build_surrogate, draw_weights
+from elasticgnn.attack.meta.candidates import best_flips
+from elasticgnn.attack.meta.loop import next_gradient
+from elasticgnn.attack.meta.surrogate import build_surrogate, draw_weights
 
 OBJECTIVES = ("self", "train", "both")
 

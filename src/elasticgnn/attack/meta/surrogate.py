@@ -4,9 +4,9 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from elasticgnn.attack.metattack.gradient import AttackLoss, Surrogate, View, look, predict
-from elasticgnn.attack.metattack.inner import train
-from elasticgnn.attack.metattack.settings import MetattackSettings
+from elasticgnn.attack.meta.gradient import AttackLoss, Surrogate, View, look, predict
+from elasticgnn.attack.meta.inner import train
+from elasticgnn.attack.meta.settings import MetattackSettings
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import SparseFeatures
 

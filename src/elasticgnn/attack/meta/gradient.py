@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from elasticgnn.attack.losses import find_loss
-from elasticgnn.attack.metattack.inner import (
+from elasticgnn.attack.meta.inner import (
     InnerAdjoint,
     InnerTraining,
     Trajectory,

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from elasticgnn.attack.adjacency import Flippable
-from elasticgnn.attack.metattack.gradient import Array, PairGradient
+from elasticgnn.attack.meta.gradient import Array, PairGradient
 
 BLOCK_ENTRIES = 1 << 21  # scores looked at together: 8 MB in single precision
 

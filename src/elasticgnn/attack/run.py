@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from elasticgnn.attack.budget import AttackBudget
 from elasticgnn.attack.constraints import Constraints
-from elasticgnn.attack.metattack import MetattackSettings, metattack
+from elasticgnn.attack.meta import MetattackSettings, metattack
 from elasticgnn.attack.perturbation import Perturbation, flat_settings
 from elasticgnn.attack.prbcd import Flips, GradientSettings, grbcd, prbcd
 from elasticgnn.attack.simple import dice, random_flips

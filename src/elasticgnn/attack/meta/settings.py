@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from elasticgnn.attack.constraints import Constraints
 from elasticgnn.attack.losses import find_loss
-from elasticgnn.attack.metattack.inner import InnerTraining
+from elasticgnn.attack.meta.inner import InnerTraining
 
 OBJECTIVES = ("self", "train", "both")
 FEATURES = ("auto", "binary", "given")

@@ -7,11 +7,11 @@ import torch
 
 from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.budget import AttackBudget
-from elasticgnn.attack.metattack.approximate import approximate_gradient
-from elasticgnn.attack.metattack.candidates import best_flips
-from elasticgnn.attack.metattack.gradient import PairGradient, Surrogate, look, meta_gradient
-from elasticgnn.attack.metattack.settings import MetattackSettings
-from elasticgnn.attack.metattack.surrogate import build_surrogate, draw_weights
+from elasticgnn.attack.meta.approximate import approximate_gradient
+from elasticgnn.attack.meta.candidates import best_flips
+from elasticgnn.attack.meta.gradient import PairGradient, Surrogate, look, meta_gradient
+from elasticgnn.attack.meta.settings import MetattackSettings
+from elasticgnn.attack.meta.surrogate import build_surrogate, draw_weights
 from elasticgnn.attack.perturbation import Perturbation, flat_settings
 from elasticgnn.data import NodeTask, Split
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elasticgnn.attack.metattack.gradient import PairGradient, Surrogate, View, assemble
-from elasticgnn.attack.metattack.inner import Trajectory, train
+from elasticgnn.attack.meta.gradient import PairGradient, Surrogate, View, assemble
+from elasticgnn.attack.meta.inner import Trajectory, train
 
 
 def approximate_gradient(
