@@ -101,7 +101,7 @@ def read_result(folder: Path, spec: StudySpec, cell: Cell) -> CellResult | None:
         return None
     try:
         return CellResult.from_json(json.loads(path.read_text("utf-8")))
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+    except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path.name} must be a stored result, got {error!r}") from None
 
 

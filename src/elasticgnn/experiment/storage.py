@@ -35,7 +35,22 @@ def open_storage(url: str) -> Any:
     path.parent.mkdir(parents=True, exist_ok=True)
     with claim_lock(url):
         options = {"connect_args": {"timeout": 120}}
-        return optuna.storages.RDBStorage(url, engine_kwargs=options)
+        storage = optuna.storages.RDBStorage(url, engine_kwargs=options)
+        use_write_ahead_log(storage.engine)
+        return storage
+
+
+def use_write_ahead_log(engine: Any) -> None:
+    """Commits without waiting for the disk: a killed process loses nothing, a power cut at most
+    the last trials, and neither leaves a broken file."""
+    import sqlalchemy
+
+    def prepare(connection: Any, _: Any) -> None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+    sqlalchemy.event.listen(engine, "connect", prepare)
+    engine.dispose()  # connections made before have the slow mode
 
 
 def check_driver() -> None:

@@ -26,22 +26,28 @@ def save_plot(table: Table, path: Path) -> None:
         axes.set_title(name)
     figure.axes[0].legend(fontsize=7)
     figure.suptitle(table.spec.title, fontsize=10)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-    figure.savefig(temporary, metadata={"Date": None} if path.suffix == ".svg" else None)
-    temporary.replace(path)
+    save_whole(figure, path)
 
 
 def new_figure(panels: int) -> Any:
     """An empty figure that touches no global state of matplotlib."""
-    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}):
-        figure = Figure(figsize=(3.6 * panels + 0.6, 3.6), layout="constrained", dpi=120)
-        FigureCanvasAgg(figure)
+    figure = Figure(figsize=(3.6 * panels + 0.6, 3.6), layout="constrained", dpi=120)
+    FigureCanvasAgg(figure)
     return figure
+
+
+def save_whole(figure: Any, path: Path) -> None:
+    """The file in one step; the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
+    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}):
+        figure.savefig(temporary, metadata={"Date": None} if path.suffix == ".svg" else None)
+    temporary.replace(path)
 
 
 def has_results(table: Table, dataset: str) -> bool:

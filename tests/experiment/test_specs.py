@@ -1,0 +1,118 @@
+"""Every study of the package: its names, its numbers, and a run cut down to seconds."""
+
+import math
+import tomllib
+
+import pytest
+
+from elasticgnn.experiment import WorkPlan, cells, cut_down, load_spec, read_result, run_study
+from elasticgnn.experiment.spec import SPECS, Published, parse_spec, spec_names
+from elasticgnn.experiment.tasks import LONG_NAMES
+
+STUDIES = ("figure2", "figure3", "table1", "table2", "table3", "table4")
+
+
+def raw(name):
+    return tomllib.loads((SPECS / f"{name}.toml").read_text("utf-8"))
+
+
+def test_the_package_brings_every_table_and_figure_with_numbers():
+    assert spec_names() == STUDIES
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_data_set_of_a_study_can_be_loaded_by_name(name):
+    from elasticgnn.data.catalogue import catalogue
+
+    spec = load_spec(name)
+    for dataset in spec.datasets:
+        for level in spec.levels:
+            attacked = spec.protocol.data == "attacked"
+            full = f"{dataset}-meta-{level:g}" if attacked else LONG_NAMES.get(dataset, dataset)
+            assert full in catalogue()
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_runs_cut_down_to_seconds_and_is_stored(name, tmp_path):
+    spec = cut_down(load_spec(name))
+    run_study(spec, WorkPlan(f"sqlite:///{tmp_path}/t.db", tmp_path))
+    for cell in cells(spec):
+        result = read_result(tmp_path, spec, cell)
+        assert [record.run for record in result.runs] == [0, 1]
+        assert result.selected in [candidate.setting for candidate in result.candidates]
+        if spec.metric != "objective":
+            assert all(math.isfinite(value) for value in result.metric(spec.metric))
+
+
+def test_the_papers_grid_has_576_points_and_appnps_252():
+    spec = load_spec("table1")
+    # Without lambda1 and lambda2 nothing is propagated, yet K stays a part of the grid.
+    assert len(spec.model("elastic").settings) == 576
+    assert len(spec.model("appnp").settings) == 252
+
+
+def test_published_numbers_are_the_papers():
+    table1, table2 = load_spec("table1"), load_spec("table2")
+    assert table1.paper["photo", "sgc", 0.0] == Published(83.5, 2.9)
+    assert ("physics", "cheb", 0.0) not in table1.paper  # the paper prints OOM
+    assert len(table1.paper) == 48
+    assert table2.paper["cora", "l21+l2", 0.15] == Published(77.2, 1.6)
+    assert len(table2.paper) == 4 * 5 * 7
+    assert load_spec("table4").paper["citeseer", "elastic", 0.0] == Published(74.0)
+
+
+def test_l2_is_tuned_over_both_grids_and_shared_points_are_trained_once():
+    lambdas = [setting.lambda2 for setting in load_spec("table2").model("l2").settings]
+    assert lambdas == [0.0, 3.0, 6.0, 9.0, math.inf, 4.0, round(1 / 0.3 - 1, 12), 1.0, 0.25]
+
+
+def test_tables_3_and_4_measure_the_same_trainings():
+    table3, table4 = load_spec("table3"), load_spec("table4")
+    assert table3.pool == table4.pool
+    assert table3.protocol == table4.protocol
+    assert [m.settings for m in table3.models] == [m.settings for m in table4.models]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"colour": "red"}, "must have keys of"),
+        ({"axis": "time"}, "axis, metric must be of"),
+        ({"baseline": "nobody"}, "model must be one of"),
+        ({"datasets": ["cora"]}, "must have 1 entries for a data set"),
+        ({"protocol": {"epochs": 0}}, "epochs must be >= 1, got 0"),
+        ({"search": {"method": "luck"}}, "search must be one of"),
+        ({"models": {"a": {"family": "transformer"}}}, "family must be one of"),
+        ({"models": {"a": {"family": "gcn", "layers": 3}}}, "must have keys of"),
+        ({"models": {"a": {"family": "gcn", "space": [{"lr": 1}]}}}, "setting must have names"),
+    ],
+)
+def test_a_wrong_name_in_a_study_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        parse_spec("table1", {**raw("table1"), **change})
+
+
+def test_an_unknown_study_is_refused():
+    with pytest.raises(ValueError, match="study must be one of"):
+        load_spec("table9")
+
+
+def test_a_study_file_of_ones_own_is_read(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text((SPECS / "table3.toml").read_text("utf-8"))
+    assert load_spec(str(path)).name == "mine"
+
+
+def test_restricting_a_study_refuses_unknown_names():
+    spec = load_spec("table1")
+    assert spec.restricted(("photo",), ("gcn",)).datasets == ("photo",)
+    with pytest.raises(ValueError, match="dataset must be one of"):
+        spec.restricted(("imagenet",))
+    with pytest.raises(ValueError, match="model must be one of"):
+        spec.restricted((), ("mlp",))
+
+
+def test_trainings_under_another_protocol_have_another_fingerprint():
+    spec = load_spec("table2")
+    shorter = cut_down(spec).protocol
+    assert shorter.fingerprint != spec.protocol.fingerprint

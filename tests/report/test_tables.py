@@ -1,0 +1,110 @@
+"""Tables from stored results: every format says the same, and says what is missing."""
+
+import csv
+import io
+
+import pytest
+
+from elasticgnn.experiment import load_spec, spec_names
+from elasticgnn.report import build_table
+from elasticgnn.report.export import export_study
+from elasticgnn.report.plot import save_plot
+from elasticgnn.report.render import print_table, to_csv, to_latex, to_markdown, to_rows
+
+
+@pytest.fixture
+def table2(results):
+    return build_table(load_spec("table2"), results)
+
+
+def test_cells_are_judged_against_the_paper(table2):
+    assert table2.entry("cora", 0.05, "gcn").verdict == "within"
+    assert table2.entry("cora", 0.05, "gat").verdict == "above"
+    assert table2.entry("cora", 0.05, "l1").verdict == "below"
+    assert table2.entry("pubmed", 0.05, "l1").verdict == "not run"
+
+
+def test_the_agreement_counts_the_cells_that_were_run(table2):
+    assert table2.agreement() == (
+        "90 of 105 cells run agree with the paper or are above it "
+        "(75 within, 15 above, 15 below); 35 not run."
+    )
+
+
+def test_differences_are_paired_with_the_baseline_of_the_same_row(table2):
+    entry = table2.entry("cora", 0.1, "l21")
+    assert entry.against_baseline.mean == pytest.approx(77.9 - 76.3)
+    assert entry.against_baseline.std == pytest.approx(0.0, abs=1e-6)
+    assert table2.entry("cora", 0.1, "l2").against_baseline is None
+
+
+def test_csv_has_one_line_per_cell_with_all_numbers(table2):
+    rows = list(csv.DictReader(io.StringIO(to_csv(table2))))
+    assert len(rows) == 140
+    row = next(
+        r for r in rows if (r["dataset"], r["level"], r["model"]) == ("cora", "0.1000", "l21")
+    )
+    assert float(row["paper_mean"]) == 77.9
+    assert float(row["mean"]) == pytest.approx(78.2, abs=0.1)
+    assert float(row["low"]) < float(row["mean"]) < float(row["high"])
+    assert row["verdict"] == "within"
+
+
+def test_markdown_shows_ours_beside_the_papers_and_says_how_they_compare(table2):
+    text = to_markdown(table2)
+    assert "| cora 10 % |" in text
+    assert "(77.9 ± 0.9) =" in text
+    assert "paired difference to l2" in text
+    assert "90 of 105 cells run agree" in text
+    for note in table2.spec.notes:
+        assert note in text
+
+
+def test_latex_is_a_tabular_with_escaped_signs(table2):
+    text = to_latex(table2)
+    assert text.count(r"\\") == 21
+    assert r"cora 10 \% & " in text
+    assert r"$\pm$" in text
+    assert "±" not in text
+
+
+def test_the_terminal_shows_the_matrix_or_every_cell(table2, capsys):
+    print_table(table2)
+    print_table(table2, show_details=True)
+    assert "105 cells run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", spec_names())
+def test_every_study_has_a_row_per_cell_and_a_figure(name, results, tmp_path):
+    table = build_table(load_spec(name), results)
+    assert len(to_rows(table)) == len(table.entries)
+    for suffix in (".svg", ".png"):
+        path = tmp_path / f"figure{suffix}"
+        save_plot(table, path)
+        assert path.stat().st_size > 5000
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_same_results_give_the_same_svg(results, tmp_path):
+    table = build_table(load_spec("figure3"), results)
+    paths = [tmp_path / "a.svg", tmp_path / "b.svg"]
+    for path in paths:
+        save_plot(table, path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_a_figure_needs_results_and_a_known_format(results, tmp_path):
+    with pytest.raises(ValueError, match="must have results to be plotted"):
+        save_plot(build_table(load_spec("table3"), tmp_path), tmp_path / "a.svg")
+    with pytest.raises(ValueError, match="output must end in one of"):
+        save_plot(build_table(load_spec("table3"), results), tmp_path / "a.gif")
+
+
+def test_an_export_has_everything_needed_to_repeat_it(table2, results, tmp_path):
+    files = export_study(table2, results, tmp_path / "out")
+    names = {str(path.relative_to(tmp_path / "out")) for path in files}
+    assert {"table.md", "table.tex", "table.csv", "environment.json", "seeds.json"} <= names
+    assert {"study.toml", "figure.svg", "results/cora-0.1-l21.json"} <= names
+    assert sum(name.startswith("splits/") for name in names) == 10
+    with pytest.raises(ValueError, match="output must be an empty or absent folder"):
+        export_study(table2, results, tmp_path / "out")
