@@ -10,4 +10,11 @@ from elasticgnn.attack.perturbation import load_perturbation as load_perturbatio
 from elasticgnn.attack.prbcd import GradientSettings as GradientSettings
 from elasticgnn.attack.run import METHODS as METHODS
 from elasticgnn.attack.run import attack as attack
+from elasticgnn.attack.shipped import shipped as shipped
+from elasticgnn.attack.shipped import shipped_names as shipped_names
+from elasticgnn.attack.suspicion import EdgeScores as EdgeScores
+from elasticgnn.attack.suspicion import mean_scores as mean_scores
+from elasticgnn.attack.suspicion import precision_at as precision_at
+from elasticgnn.attack.suspicion import roc_area as roc_area
+from elasticgnn.attack.suspicion import score_edges as score_edges
 from elasticgnn.attack.victim import Retraining as Retraining

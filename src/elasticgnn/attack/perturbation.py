@@ -47,8 +47,17 @@ class Perturbation:
         return graph.with_edges_flipped(self.pairs[: self.count(graph, upto)])
 
     def apply_to(self, task: NodeTask, upto: int | float | None = None) -> NodeTask:
-        """The task on the attacked graph."""
-        return replace(task, graph=self.apply(task.graph, upto))
+        """The task on the attacked graph, with the split that the attack was made for.
+
+        Flips found on a graph's largest component cut the task down to it.
+        """
+        if task.graph.fingerprint != self.fingerprint:
+            part = component_task(task)
+            task = part if part.graph.fingerprint == self.fingerprint else task
+        attacked = task.with_graph(self.apply(task.graph, upto))
+        if self.split is None:
+            return attacked
+        return replace(attacked, split=self.split, split_rule="fixed")
 
     def count(self, graph: Graph, upto: int | float | None) -> int:
         """How many flips `upto` stands for; more than there are is refused."""
@@ -91,6 +100,14 @@ class Perturbation:
             f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in record.items()
         )
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def component_task(task: NodeTask) -> NodeTask:
+    """The task on its largest component, without a fixed split; a connected one stays as it is."""
+    if task.graph.num_components <= 1:
+        return task
+    rule = "10-10-80" if task.split_rule == "fixed" else task.split_rule
+    return replace(task, split=None, split_rule=rule).largest_component()
 
 
 def load_perturbation(path: Path) -> Perturbation:

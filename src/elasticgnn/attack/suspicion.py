@@ -1,0 +1,124 @@
+"""Which edges look wrong to a trained ElasticGNN, and how well that finds inserted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from elasticgnn.data import NodeTask
+from elasticgnn.graph import Graph
+from elasticgnn.nn import ElasticGNN
+from elasticgnn.operator import elastic_state
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeScores:
+    """One value per edge of `graph`, in its order; larger means more suspicious.
+
+    score: mean rank, in 0..1, of the three below it. difference: |delta_e| that the edge still
+    bridges after propagation; proposed: the same before it, between what the backbone says of the
+    two ends; disagreement: probability that the ends belong to different classes. saturation:
+    |Z_e| / lambda1, the share of its largest pull that the edge uses up (for information: most
+    edges of a trained model are near 0 or 1, which ranks badly). label: predicted class per node.
+    """
+
+    graph: Graph
+    score: Tensor
+    difference: Tensor
+    proposed: Tensor
+    disagreement: Tensor
+    saturation: Tensor
+    label: Tensor
+
+    def order(self) -> Tensor:
+        """Edge numbers, most suspicious first; ties by edge number."""
+        return torch.argsort(self.score, descending=True, stable=True)
+
+    def without_worst(self, count: int) -> Graph:
+        """The graph without its `count` most suspicious edges."""
+        if not 0 <= count <= self.graph.num_edges:
+            raise ValueError(f"drop must be in 0..{self.graph.num_edges}, got {count}")
+        worst = self.order()[:count]
+        pairs = torch.stack((self.graph.tail[worst], self.graph.head[worst]), dim=1)
+        return self.graph.with_edges_flipped(pairs)
+
+
+@torch.no_grad()
+def score_edges(model: ElasticGNN, task: NodeTask, known: Tensor | None = None) -> EdgeScores:
+    """The edges of the task's graph as `model` sees them; `known` nodes speak by their label."""
+    if not isinstance(model, ElasticGNN):
+        raise ValueError(f"model must be an ElasticGNN to be inspected, got {type(model).__name__}")
+    model.eval()
+    graph = task.graph
+    before = model.logits(task.features).double()
+    state = elastic_state(before, graph, model.penalty, model.K)
+    probability = state.signal.softmax(1)
+    if known is not None and len(known):
+        eye = torch.eye(task.num_classes, dtype=probability.dtype)
+        probability[known] = eye[task.labels[known]]
+    meeting = (probability[graph.tail] * probability[graph.head]).sum(1)
+    strength = float(model.penalty.lambda1)
+    pull = state.dual.flatten(1).norm(dim=1)
+    return ranked(
+        graph,
+        difference=graph.difference(state.signal).norm(dim=1),
+        proposed=graph.difference(before).norm(dim=1),
+        disagreement=1 - meeting,
+        saturation=pull / strength if strength > 0 else torch.zeros_like(pull),
+        label=probability.argmax(1),
+    )
+
+
+def ranked(
+    graph: Graph,
+    *,
+    difference: Tensor,
+    proposed: Tensor,
+    disagreement: Tensor,
+    saturation: Tensor,
+    label: Tensor,
+) -> EdgeScores:
+    """The scores of these measurements."""
+    score = (rank(difference) + rank(proposed) + rank(disagreement)) / 3
+    return EdgeScores(graph, score, difference, proposed, disagreement, saturation, label)
+
+
+def mean_scores(parts: Sequence[EdgeScores]) -> EdgeScores:
+    """The scores of the measurements' means over several models of one graph."""
+    if not parts or any(part.graph != parts[0].graph for part in parts):
+        raise ValueError("parts must be scores of one graph, got none or several graphs")
+
+    def mean(name: str) -> Tensor:
+        return torch.stack([getattr(part, name) for part in parts]).mean(0)
+
+    names = ("difference", "proposed", "disagreement", "saturation")
+    label = torch.stack([part.label for part in parts]).mode(0).values
+    return ranked(parts[0].graph, **{name: mean(name) for name in names}, label=label)
+
+
+def rank(values: Tensor) -> Tensor:
+    """The share of values below each one, ties counted half: in 0..1."""
+    _, place, count = torch.unique(values, return_inverse=True, return_counts=True)
+    upto = count.cumsum(0).double()
+    return ((upto - count / 2) / max(len(values), 1))[place]
+
+
+def roc_area(score: Tensor, truth: Tensor) -> float:
+    """Chance that a true edge scores above a false one, ties counted half; nan without both."""
+    positive = int(truth.sum())
+    negative = len(truth) - positive
+    if not positive or not negative:
+        return float("nan")
+    place = rank(score) * len(score) + 0.5
+    return (float(place[truth].sum()) - positive * (positive + 1) / 2) / (positive * negative)
+
+
+def precision_at(score: Tensor, truth: Tensor, count: int) -> float:
+    """Share of true edges among the `count` highest scores."""
+    if count < 1:
+        return float("nan")
+    best = torch.argsort(score, descending=True, stable=True)[:count]
+    return float(truth[best].double().mean())

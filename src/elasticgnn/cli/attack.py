@@ -1,0 +1,173 @@
+"""`elasticgnn attack`: edge flips that hurt models on a data set, saved for later use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from elasticgnn.attack import Constraints, Perturbation
+    from elasticgnn.attack.run import Settings
+    from elasticgnn.data import NodeTask, Split
+
+
+def register(app: typer.Typer) -> None:
+    app.command("attack")(attack_command)
+
+
+def attack_command(
+    data: Annotated[str, typer.Argument(help="a name from `elasticgnn data list`")] = "cora",
+    method: Annotated[str, typer.Option(help="metattack, prbcd, grbcd, pgd, random, dice")] = (
+        "metattack"
+    ),
+    rate: Annotated[float | None, typer.Option(help="share of the edges to flip")] = None,
+    count: Annotated[int | None, typer.Option("--flips", help="number of flips instead")] = None,
+    victim: Annotated[
+        str, typer.Option(help="model attacked by prbcd, grbcd, pgd: a name or a model file")
+    ] = "gcn",
+    objective: Annotated[str, typer.Option(help="metattack: self, train or both")] = "self",
+    approximate: Annotated[bool, typer.Option(help="metattack: first-order gradient")] = False,
+    flips_per_step: Annotated[int, typer.Option(help="metattack: flips per gradient")] = 1,
+    loss: Annotated[
+        str | None, typer.Option(help="tanh_margin, masked_cross_entropy or cross_entropy")
+    ] = None,
+    block: Annotated[int, typer.Option(help="prbcd, grbcd: pairs looked at together")] = 50_000,
+    degree_test: Annotated[
+        float | None, typer.Option(help="largest likelihood ratio of the degrees, e.g. 0.004")
+    ] = None,
+    component: Annotated[bool, typer.Option(help="attack the largest component only")] = True,
+    seed: Annotated[int, typer.Option(help="fixes the split and the attack")] = 0,
+    edges: Annotated[Path | None, typer.Option(help="own edges instead of a data set")] = None,
+    features: Annotated[Path | None, typer.Option(help="own features")] = None,
+    labels: Annotated[Path | None, typer.Option(help="own labels; may be partial")] = None,
+    data_root: Annotated[Path | None, typer.Option(help="folder of data files")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="JSON file")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Finds the edges whose flipping hurts most; `train --attack` uses the file it writes."""
+    import torch
+
+    from elasticgnn.attack import AttackBudget, Constraints, attack
+    from elasticgnn.attack.perturbation import component_task
+    from elasticgnn.cli.train import read
+
+    task = read(data, edges, features, labels, data_root)
+    task = component_task(task) if component else task
+    if rate is None and count is None:
+        rate = 0.05
+    limits = Constraints(degree_test=degree_test)
+    options = settings_for(method, limits, loss, objective, approximate, flips_per_step, block)
+    generator = torch.Generator().manual_seed(seed)
+    split = attack_split(task, generator)
+    model = trained_victim(method, victim, task, split, generator)
+    budget = AttackBudget(rate=rate, edges=count)
+    found = attack(
+        task,
+        split,
+        budget,
+        method,
+        model,
+        generator,
+        settings=options,
+        progress=progress_line(budget.flips(task.graph), shown=not as_json),
+    )
+    if output is not None:
+        found.save(output)
+    report(found, task, output, as_json)
+
+
+def settings_for(
+    method: str,
+    limits: Constraints,
+    loss: str | None,
+    objective: str,
+    approximate: bool,
+    flips_per_step: int,
+    block: int,
+) -> Settings | None:
+    """The options that concern `method`."""
+    from elasticgnn.attack import GradientSettings, MetattackSettings
+
+    if method == "metattack":
+        return MetattackSettings(
+            objective=objective,
+            loss=loss or "cross_entropy",
+            approximate=approximate,
+            flips_per_step=flips_per_step,
+            constraints=limits,
+        )
+    if method in ("random", "dice"):
+        return limits
+    if method in ("prbcd", "grbcd", "pgd"):
+        return GradientSettings(loss=loss or "tanh_margin", block_size=block, constraints=limits)
+    return None  # `attack` names the methods
+
+
+def attack_split(task: NodeTask, generator: torch.Generator) -> Split:
+    """The task's fixed split, else 10/10/80: the setting of the robustness literature."""
+    from elasticgnn.data import share_split
+
+    return (
+        task.split
+        if task.split_rule == "fixed" and task.split
+        else share_split(task.labels, generator)
+    )
+
+
+def trained_victim(
+    method: str, name: str, task: NodeTask, split: Split, generator: torch.Generator
+) -> nn.Module | None:
+    """The model of a file, or the named one trained on the clean graph."""
+    if method not in ("prbcd", "grbcd", "pgd"):
+        return None
+    from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model
+
+    if Path(name).is_file():
+        return TrainedModel.load(name).model
+    model = make_model(name, task, generator)
+    fit(model, task, split, TrainingPlan(epochs=200), generator)
+    return model
+
+
+def progress_line(total: int, *, shown: bool) -> Any:
+    """A function that rewrites one line on stderr."""
+    import sys
+
+    def show(step: int, loss: float) -> None:
+        if shown and sys.stderr.isatty():
+            print(f"\rstep {step} (of {total} flips), loss {loss:.4f}", end="", file=sys.stderr)
+
+    return show
+
+
+def report(found: Perturbation, task: NodeTask, output: Path | None, as_json: bool) -> None:
+    attacked = found.apply(task.graph)
+    inserted = int(found.inserted(task.graph).sum())
+    facts = {
+        "data": task.name,
+        "method": found.method,
+        "flips": len(found),
+        "inserted": inserted,
+        "removed": len(found) - inserted,
+        "edges_before": task.graph.num_edges,
+        "edges_after": attacked.num_edges,
+        "loss_before": found.loss[0] if found.loss else None,
+        "loss_after": found.loss[-1] if found.loss else None,
+        "seed": found.seed,
+        "saved": None if output is None else str(output),
+    }
+    if as_json:
+        print(json.dumps(facts))
+        return
+    print(
+        f"{found.method} on {task.name}: {len(found)} flips ({inserted} inserted, "
+        f"{facts['removed']} removed), {task.graph.num_edges} -> {attacked.num_edges} edges"
+    )
+    if output is not None:
+        print(f"saved as {output}")
