@@ -23,9 +23,14 @@ def report(
     from elasticgnn.experiment import cut_down, load_spec, spec_names
     from elasticgnn.report import build_table, write_page
 
-    specs = [load_spec(name) for name in study or spec_names()]
+    specs = [load_spec(name) for name in study or reading_order(spec_names())]
     tables = [build_table(cut_down(spec) if quick else spec, results) for spec in specs]
     write_page(tables, output)
     size = output.stat().st_size
     text = json.dumps({"output": str(output), "bytes": size})
     print(text if as_json else f"wrote {output} ({size / 1e6:.1f} MB)")
+
+
+def reading_order(names: tuple[str, ...]) -> list[str]:
+    """Tables before figures."""
+    return sorted(names, key=lambda name: (not name.startswith("table"), name))

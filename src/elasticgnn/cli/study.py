@@ -49,7 +49,7 @@ def run(
     search: Annotated[str | None, typer.Option(help="grid, halving or fixed")] = None,
     storage: Annotated[str | None, typer.Option(help="file, or postgresql://...")] = None,
     results: Results = FOLDER,
-    data: Annotated[Path | None, typer.Option(help="folder of the data sets")] = None,
+    data_root: Annotated[Path | None, typer.Option(help="folder of the data sets")] = None,
     runs: Annotated[int | None, typer.Option(help="runs per setting, if not the study's")] = None,
     epochs: Annotated[int | None, typer.Option(help="epochs, if not the study's")] = None,
     width: Annotated[int, typer.Option(help="runs trained side by side")] = 40,
@@ -65,7 +65,7 @@ def run(
 
     spec = chosen_study(name, dataset, model, quick=quick, search=search, runs=runs, epochs=epochs)
     url = storage_url(storage or str(results / "trials.db"))
-    run_jobs(spec, WorkPlan(url, results, data, width=width), jobs, show_progress)
+    run_jobs(spec, WorkPlan(url, results, data_root, width=width), jobs, show_progress)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     show_table(spec, results, "json" if as_json else "terminal")

@@ -48,7 +48,7 @@ class Table:
         """One sentence: how many of the cells run agree with the paper or beat it."""
         judged = self.count("within", "above", "below")
         if not judged:
-            run = sum(entry.ours is not None for entry in self.entries)
+            run = sum(entry.result is not None for entry in self.entries)
             return f"{run} of {len(self.entries)} cells run; the paper prints no numbers."
         good = self.count("within", "above")
         return (

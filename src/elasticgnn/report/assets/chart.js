@@ -1,6 +1,10 @@
 // A line chart: lines = [{title, colour, dashed, points: [[x, y, low, high], ...]}].
 
-const SIZE = { width: 760, height: 380, left: 62, right: 14, top: 12, bottom: 46 };
+/** The drawing's own units: about one per pixel, so that text is readable on a phone. */
+function chartSize() {
+  const narrow = window.innerWidth < 640;
+  return { width: narrow ? 380 : 820, height: narrow ? 300 : 380, left: 56, right: 14, top: 12, bottom: 46 };
+}
 
 /** A figure with a legend that hides lines, and a cursor that reads the values. */
 function lineChart({ lines, xTitle, yTitle, caption, digits = 1 }) {
@@ -31,11 +35,11 @@ function legendButtons(lines, hidden, draw) {
 }
 
 function drawLines(lines, { xTitle, yTitle, digits, reading, caption }) {
-  const { width, height } = SIZE;
-  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": caption });
+  const size = chartSize();
+  const root = svg("svg", { viewBox: `0 0 ${size.width} ${size.height}`, role: "img", "aria-label": caption });
   const points = lines.flatMap((line) => line.points);
   if (!points.length) return root;
-  const scale = makeScale(points);
+  const scale = makeScale(points, size);
   root.append(...axes(scale, xTitle, yTitle));
   for (const line of lines) root.append(...drawLine(line, scale));
   addCursor(root, lines, scale, digits, reading);
@@ -43,22 +47,22 @@ function drawLines(lines, { xTitle, yTitle, digits, reading, caption }) {
 }
 
 /** Maps data to the picture; the y axis has some air and includes intervals. */
-function makeScale(points) {
+function makeScale(points, size) {
   const xs = points.map((point) => point[0]);
   const ys = points.flatMap((point) => point.slice(1).filter((value) => value !== null && value !== undefined));
   const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
   const air = (Math.max(...ys) - Math.min(...ys)) * 0.05 || 1;
   const [y0, y1] = [Math.min(...ys) - air, Math.max(...ys) + air];
-  const { width, height, left, right, top, bottom } = SIZE;
+  const { width, height, left, right, top, bottom } = size;
   return {
-    x0, x1, y0, y1,
+    size, x0, x1, y0, y1,
     x: (value) => left + ((value - x0) / (x1 - x0 || 1)) * (width - left - right),
     y: (value) => height - bottom - ((value - y0) / (y1 - y0)) * (height - top - bottom),
   };
 }
 
 function axes(scale, xTitle, yTitle) {
-  const { width, height, left, right, top, bottom } = SIZE;
+  const { width, height, left, right, top, bottom } = scale.size;
   const parts = [svg("path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` })];
   for (const value of ticks(scale.y0, scale.y1)) {
     const y = scale.y(value);
@@ -101,9 +105,9 @@ function addCursor(root, lines, scale, digits, reading) {
   root.append(cursor);
   root.addEventListener("pointermove", (event) => {
     const box = root.getBoundingClientRect();
-    const pixel = ((event.clientX - box.left) / box.width) * SIZE.width;
+    const pixel = ((event.clientX - box.left) / box.width) * scale.size.width;
     const x = xs.reduce((a, b) => (Math.abs(scale.x(a) - pixel) <= Math.abs(scale.x(b) - pixel) ? a : b));
-    cursor.setAttribute("d", `M${scale.x(x)} ${SIZE.top}V${SIZE.height - SIZE.bottom}`);
+    cursor.setAttribute("d", `M${scale.x(x)} ${scale.size.top}V${scale.size.height - scale.size.bottom}`);
     reading.textContent = `at ${x}: ` + lines.filter((line) => !line.dashed).map((line) => {
       const point = line.points.find((candidate) => candidate[0] === x);
       return point ? `${line.title} ${shown(point[1], digits)}` : null;

@@ -8,9 +8,13 @@ function studySection(study) {
   return element("section", { id: study.name },
     element("h2", {}, `${heading(study.name)}: ${study.title}`),
     element("p", { class: "note" }, study.agreement),
-    hasNumbers ? studyTable(study) : null,
-    figure,
+    ...(study.axis === "steps" ? [figure, folded(studyTable(study))] : [hasNumbers ? studyTable(study) : null, figure]),
     ...study.notes.map((note) => element("p", { class: "note" }, note)));
+}
+
+/** A table that a figure already shows: there for those who want the numbers. */
+function folded(table) {
+  return element("details", {}, element("summary", {}, "All numbers"), table);
 }
 
 function heading(name) {

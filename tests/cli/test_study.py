@@ -1,0 +1,88 @@
+"""The study and report commands, from training to the page, on the toy graph."""
+
+import json
+
+import pytest
+from typer import Typer
+from typer.testing import CliRunner
+
+from elasticgnn.cli import report, study
+
+
+@pytest.fixture(scope="module")
+def app():
+    built = Typer()
+    study.register(built)
+    report.register(built)
+    return built
+
+
+@pytest.fixture(scope="module")
+def folder(app, tmp_path_factory):
+    """Results of a quick run of table 3, trained through the command."""
+    path = tmp_path_factory.mktemp("results")
+    done = invoke(app, "study", "run", "table3", "--quick", "--results", path, "--json")
+    assert json.loads(done.stdout)["study"] == "table3"
+    assert "trainings" in done.stderr
+    return path
+
+
+def invoke(app, *arguments):
+    done = CliRunner().invoke(app, [str(word) for word in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_studies_are_listed(app):
+    assert "table2" in invoke(app, "study", "list").stdout
+    assert len(json.loads(invoke(app, "study", "list", "--json").stdout)) == 6
+
+
+def test_status_counts_cells_and_trainings(app, folder):
+    answer = invoke(app, "study", "status", "table3", "--quick", "--results", folder, "--json")
+    row = json.loads(answer.stdout)["studies"][0]
+    assert (row["cells"], row["cells_complete"], row["runs"], row["running"]) == (4, 4, 8, 0)
+    assert "4/4 cells complete" in invoke(
+        app, "study", "status", "table3", "--quick", "--results", folder
+    ).stdout  # fmt: skip
+
+
+def test_status_of_an_untouched_folder_is_zero_and_leaves_it_untouched(app, tmp_path):
+    invoke(app, "study", "status", "--results", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "latex", "csv"])
+def test_the_table_is_printed_in_every_form(app, folder, form):
+    options = ("--quick", "--results", folder, "--format", form)
+    assert "1.57" in invoke(app, "study", "table", "table3", *options).stdout
+
+
+def test_an_unknown_form_and_an_unknown_study_are_refused(app, folder):
+    with pytest.raises(ValueError, match="format must be one of"):
+        invoke(app, "study", "table", "table3", "--format", "html", "--results", folder)
+    with pytest.raises(ValueError, match="study must be one of"):
+        invoke(app, "study", "run", "table8")
+    with pytest.raises(ValueError, match="search must be one of"):
+        invoke(app, "study", "run", "table1", "--search", "luck")
+
+
+def test_plot_export_and_report_write_their_files(app, folder, tmp_path):
+    quick = ("--quick", "--results", folder)
+    invoke(app, "study", "plot", "table3", *quick, "--output", tmp_path / "t.png")
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    answer = invoke(app, "study", "export", "table3", *quick, "--output", tmp_path / "e", "--json")
+    assert "seeds.json" in json.loads(answer.stdout)["files"]
+    page = tmp_path / "page.html"
+    answer = invoke(app, "report", *quick, "--study", "table3", "--output", page, "--json")
+    assert json.loads(answer.stdout)["bytes"] == page.stat().st_size
+
+
+def test_several_jobs_share_the_work(app, folder, tmp_path):
+    options = ("--quick", "--results", tmp_path, "--jobs", "2", "--json", "--model", "elastic")
+    answer = json.loads(invoke(app, "study", "run", "table3", *options).stdout)
+    alone = invoke(app, "study", "table", "table3", "--quick", "--results", folder, "--json")
+    means = {cell["model"]: cell["mean"] for cell in json.loads(alone.stdout)["cells"]}
+    assert answer["cells"][0]["mean"] == means["elastic"]
