@@ -23,7 +23,7 @@ FOLDER = Path("results")
 def register(app: typer.Typer) -> None:
     """Adds `elasticgnn study ...` to the tool."""
     study = typer.Typer(help="The paper's tables and figures.", no_args_is_help=True)
-    for command in (list_studies, run, status, table, plot, export):
+    for command in (list_studies, run, status, table, plot, export, publish):
         name = "list" if command is list_studies else command.__name__
         study.command(name)(command)
     app.add_typer(study, name="study")
@@ -192,3 +192,18 @@ def export(
     files = export_study(build_table(chosen_study(name, quick=quick), results), results, output)
     names = [str(path.relative_to(output)) for path in files]
     print(json.dumps({"output": str(output), "files": names}) if as_json else "\n".join(names))
+
+
+def publish(
+    results: Results = FOLDER,
+    document: Annotated[Path | None, typer.Option(help="Markdown with the two markers")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write every study's tables and figure beside its results, and the verdicts of all cells."""
+    from elasticgnn.experiment import load_spec, spec_names
+    from elasticgnn.report import build_table
+    from elasticgnn.report.publish import publish as write_all
+
+    tables = [build_table(load_spec(name), results) for name in spec_names()]
+    written = [str(path) for path in write_all(tables, results, document)]
+    print(json.dumps({"files": written}) if as_json else "\n".join(written))

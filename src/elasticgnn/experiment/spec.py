@@ -83,6 +83,20 @@ class Published:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """Why cells are as they are; no name of a kind means all of that kind."""
+
+    text: str
+    datasets: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    levels: tuple[float, ...] = ()
+
+    def is_about(self, dataset: str, level: float, model: str) -> bool:
+        parts = ((self.datasets, dataset), (self.levels, level), (self.models, model))
+        return all(not names or name in names for names, name in parts)
+
+
+@dataclass(frozen=True)
 class StudySpec:
     """One table or figure of the paper."""
 
@@ -101,6 +115,7 @@ class StudySpec:
     tolerance: Tolerance
     paper: Mapping[tuple[str, str, float], Published] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     found: Mapping[tuple[str, str], Setting] = field(default_factory=dict)
 
     def model(self, name: str) -> ModelSpec:
@@ -141,6 +156,7 @@ def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
     """The study in `table`; every name in it is checked."""
     allowed = {"title", "metric", "unit", "pool", "protocol", "datasets", "axis", "levels"}
     allowed |= {"models", "search", "baseline", "tolerance", "paper", "notes", "found", "defaults"}
+    allowed |= {"remarks"}
     if unknown := sorted(set(table) - allowed):
         raise ValueError(f"{name} must have keys of {sorted(allowed)}, got {unknown}")
     axis = str(table.get("axis", "none"))
@@ -163,6 +179,7 @@ def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
         baseline=table.get("baseline"),
         tolerance=Tolerance(**table.get("tolerance", {})),
         notes=tuple(table.get("notes", [])),
+        remarks=tuple(parse_remark(remark) for remark in table.get("remarks", [])),
     )
     spec = replace(spec, paper=parse_paper(spec, table.get("paper", {})))
     return check_names(replace(spec, found=parse_found(spec, table.get("found", {}))))
@@ -185,6 +202,11 @@ def parse_model(name: str, table: dict[str, Any], defaults: Setting) -> ModelSpe
         group=str(table.get("group", name)),
         epoch=str(table.get("epoch", "selected")),
     )
+
+
+def parse_remark(table: dict[str, Any]) -> Remark:
+    names = {key: tuple(value) for key, value in table.items() if key != "text"}
+    return Remark(text=str(table["text"]), **names)
 
 
 def parse_search(table: dict[str, Any]) -> SearchPlan:
@@ -220,9 +242,13 @@ def parse_found(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str],
 
 
 def check_names(spec: StudySpec) -> StudySpec:
-    """`spec` itself, if its baseline is one of its models and no model occurs twice."""
+    """`spec` itself, if its baseline and its remarks name what it has."""
     if spec.baseline is not None:
         spec.model(spec.baseline)
+    for remark in spec.remarks:
+        spec.restricted(remark.datasets, remark.models)
+        if unknown := sorted(set(remark.levels) - set(spec.levels)):
+            raise ValueError(f"levels of a remark must be of {spec.levels}, got {unknown}")
     if spec.axis == "none" and spec.levels != (0.0,):
         raise ValueError(f"levels must be absent without an axis, got {spec.levels}")
     return spec

@@ -84,6 +84,7 @@ def entry_data(table: Table, entry: Entry) -> dict[str, Any]:
         "ours": summary_data(entry.ours),
         "paired": summary_data(entry.against_baseline),
         "paper": paper and [paper.mean, paper.std],
+        "remarks": table.remarks(entry),
     }
     if result is not None:
         data |= result_data(table, result)

@@ -41,6 +41,12 @@ class Table:
             (dataset, level) for dataset in self.spec.datasets for level in self.spec.levels
         )
 
+    def remarks(self, entry: Entry) -> list[str]:
+        """What the study says about this cell in particular."""
+        cell = entry.cell
+        every = self.spec.remarks
+        return [r.text for r in every if r.is_about(cell.dataset, cell.level, cell.model)]
+
     def count(self, *verdicts: str) -> int:
         return sum(entry.verdict in verdicts for entry in self.entries)
 

@@ -27,6 +27,7 @@ function facts(study, entry) {
     const made = entry.environment;
     rows.push(["made with", `elasticgnn ${made.elasticgnn} (${made.revision}), torch ${made.torch}, Python ${made.python}`]);
   }
+  for (const remark of entry.remarks) rows.push(["remark", remark]);
   return element("dl", {}, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
 }
 
