@@ -48,25 +48,23 @@ void bind_perceptrons(nb::module_& module) {
   bind_classes(module);
   module.def(
       "perceptrons_forward",
-      [](const Perceptrons& p, const SparseRows& rows, Address keep, Address activation,
-         Address logits, std::uint64_t epoch, int threads) {
+      [](const Perceptrons& p, const SparseRows& rows, Address activation, Address logits,
+         std::uint64_t epoch, int threads) {
         static const auto kernel = ELASTICGNN_PICK(perceptrons_forward);
         nb::gil_scoped_release release;
         kernel(timed(p, epoch, threads),
-               {rows, at<std::uint8_t>(keep), at<float>(activation), at<float>(logits)});
+               {rows, at<float>(activation), at<float>(logits)});
       },
-      "logits <- every run's; with keep also masks and activations of a training step.");
+      "logits <- every run's; with activations to be kept, under dropout.");
   module.def(
       "perceptrons_step",
-      [](const Perceptrons& p, const SparseRows& columns, Address keep, Address activation,
-         Address grad, std::int64_t nodes, Adam adam, std::uint64_t epoch, int threads) {
+      [](const Perceptrons& p, const SparseRows& columns, Address activation, Address grad,
+         std::int64_t nodes, Adam adam, std::uint64_t epoch, int threads) {
         static const auto kernel = ELASTICGNN_PICK(perceptrons_step);
         nb::gil_scoped_release release;
         adam.step = std::int64_t(epoch) + 1;
         kernel(timed(p, epoch, threads),
-               {columns, at<const std::uint8_t>(keep), at<float>(activation), at<const float>(grad),
-                columns.start[columns.rows], nodes},
-               adam);
+               {columns, at<float>(activation), at<const float>(grad), nodes}, adam);
       },
       "One step of Adam for every run, from the gradient of its logits.");
   module.def(

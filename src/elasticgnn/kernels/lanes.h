@@ -7,9 +7,10 @@
 namespace elasticgnn {
 
 constexpr int LANES = 16;
-typedef float Lanes __attribute__((vector_size(4 * LANES)));
-typedef float UnalignedLanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef std::uint32_t WordLanes __attribute__((vector_size(4 * LANES)));
+typedef float Lanes __attribute__((vector_size(64)));
+typedef float UnalignedLanes __attribute__((vector_size(64), aligned(4), may_alias));
+typedef std::uint32_t WordLanes __attribute__((vector_size(64)));
+typedef std::uint32_t UnalignedWords __attribute__((vector_size(64), aligned(4), may_alias));
 
 }  // namespace elasticgnn
 
@@ -24,7 +25,15 @@ namespace {
   *reinterpret_cast<UnalignedLanes*>(to) = x;
 }
 
-[[gnu::always_inline]] inline Lanes spread(float x) { return Lanes{} + x; }
+// hash_position of sixteen positions.
+[[gnu::always_inline]] inline WordLanes hash_lanes(WordLanes h, std::uint64_t key) {
+  h += std::uint32_t(key);
+  h ^= h >> 16;
+  h *= 0x7FEB352Du;
+  h ^= (h >> 15) ^ std::uint32_t(key >> 32);
+  h *= 0x846CA68Bu;
+  return h ^ (h >> 16);
+}
 
 // Zeroed memory of one thread. (std::vector would be linked once for all instruction sets.)
 template <class T>

@@ -52,4 +52,15 @@ static inline std::uint32_t hash_position(std::uint32_t position, std::uint32_t 
   return x ^ (x >> 16);
 }
 
+// Entries of the fullest group of `group` consecutive rows.
+static inline std::int64_t most_entries(const SparseRows& m, std::int64_t group) {
+  std::int64_t most = 0;
+  for (std::int64_t row = 0; row < m.rows; row += group) {
+    const std::int64_t end = row + group < m.rows ? row + group : m.rows;
+    const std::int64_t count = m.start[end] - m.start[row];
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
 }  // namespace elasticgnn

@@ -80,7 +80,6 @@ class Batch:
         runs, shape, sides = len(self.weights), self.shape, self.sides
         self.logits = torch.empty(sides.nodes, runs, shape.classes)
         self.activation = torch.empty(runs, sides.nodes, shape.width)
-        self.keep = torch.empty(runs, sides.entries, dtype=torch.uint8)
         constants = (self.seed, self.threshold, self.scale)
         self._perceptrons = native.Perceptrons(
             runs,
@@ -118,12 +117,10 @@ class Batch:
     def forward(self, epoch: int | None = None) -> Tensor:
         """Logits (n, runs, classes), with the dropout of `epoch` or, for None, without any."""
         assert native is not None
-        training = epoch is not None
         native.perceptrons_forward(
             self._perceptrons,
             self.sides.rows,
-            self.keep.data_ptr() if training else 0,
-            self.activation.data_ptr() if training else 0,
+            0 if epoch is None else self.activation.data_ptr(),
             self.logits.data_ptr(),
             epoch or 0,
             torch.get_num_threads(),
@@ -137,7 +134,6 @@ class Batch:
         native.perceptrons_step(
             self._perceptrons,
             self.sides.columns,
-            self.keep.data_ptr(),
             self.activation.data_ptr(),
             grad.data_ptr(),
             self.sides.nodes,

@@ -20,8 +20,10 @@ class Scores:
         self.loss = torch.zeros(len(nodes), dtype=torch.float64)
         self.accuracy = torch.zeros(len(nodes), dtype=torch.float64)
 
-    def measure(self, output: Tensor, grad: Tensor | None = None) -> None:
-        """Fills `loss` (mean cross entropy), `accuracy` and the loss's gradient, if wanted."""
+    def measure(
+        self, output: Tensor, grad: Tensor | None = None, *, with_loss: bool = True
+    ) -> None:
+        """Fills `accuracy`, `loss` (mean cross entropy) and its gradient, these two if wanted."""
         assert native is not None
         if grad is not None:
             grad.zero_()
@@ -33,7 +35,7 @@ class Scores:
             self.start.data_ptr(),
             self.nodes.data_ptr(),
             0 if grad is None else grad.data_ptr(),
-            self.loss.data_ptr(),
+            self.loss.data_ptr() if with_loss else 0,
             self.accuracy.data_ptr(),
             torch.get_num_threads(),
         )

@@ -91,7 +91,7 @@ class SideBySide:
     def evaluate(self) -> None:
         output = self.propagate(self.batch.forward()).contiguous()
         self.val.measure(output)
-        self.test.measure(output)
+        self.test.measure(output, with_loss=False)
 
     def write_down(self, keep_weights: bool) -> None:
         """Adds this epoch to the records; keeps the weights of runs that it is the best of."""
