@@ -1,0 +1,91 @@
+"""Ranking edges: the score finds inserted edges, and its measures of quality are right."""
+
+import pytest
+import torch
+
+from attack.small_task import planted_split, planted_task
+from elasticgnn.attack import (
+    AttackBudget,
+    attack,
+    mean_scores,
+    precision_at,
+    roc_area,
+    score_edges,
+)
+from elasticgnn.attack.suspicion import rank
+from elasticgnn.nn import ModelSettings
+from elasticgnn.training import TrainingPlan, fit, make_model
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    task = planted_task(num_nodes=120, num_features=60, seed=5)
+    split = planted_split(task)
+    found = attack(task, split, AttackBudget(rate=0.15), "dice", None, seeded(1))
+    return found.apply_to(task), found.inserted(task.graph)
+
+
+def trained(task, seed):
+    model = make_model(ModelSettings("elastic", lambda1=1.0), task, seeded(seed))
+    fit(model, task, task.split, TrainingPlan(epochs=60), seeded(seed))
+    return model
+
+
+def test_inserted_edges_score_higher(noisy):
+    task, inserted = noisy
+    parts = [score_edges(trained(task, seed), task, task.split.train) for seed in (0, 1)]
+    for part in parts:
+        assert roc_area(part.score, inserted) > 0.8
+    mean = mean_scores(parts)
+    assert roc_area(mean.score, inserted) > 0.8
+    assert precision_at(mean.score, inserted, int(inserted.sum())) > float(inserted.double().mean())
+
+
+def test_saturation_is_a_share_and_difference_is_what_the_edge_bridges(noisy):
+    task, _ = noisy
+    model = trained(task, 0)
+    scores = score_edges(model, task)
+    assert 0 <= float(scores.saturation.min()) <= float(scores.saturation.max()) <= 1 + 1e-9
+    logits = model(task.features, task.graph).double().detach()
+    expected = task.graph.difference(logits).norm(dim=1)
+    torch.testing.assert_close(scores.difference, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_dropping_removes_exactly_the_worst_edges(noisy):
+    task, _ = noisy
+    scores = score_edges(trained(task, 0), task)
+    graph = scores.without_worst(7)
+    assert graph.num_edges == task.graph.num_edges - 7
+    worst = scores.order()[:7]
+    gone = set(zip(task.graph.tail[worst].tolist(), task.graph.head[worst].tolist(), strict=True))
+    assert not gone & set(zip(graph.tail.tolist(), graph.head.tolist(), strict=True))
+    with pytest.raises(ValueError, match="drop must be in"):
+        scores.without_worst(task.graph.num_edges + 1)
+
+
+def test_models_without_a_dual_are_refused(noisy):
+    task, _ = noisy
+    with pytest.raises(ValueError, match="model must be an ElasticGNN"):
+        score_edges(make_model("gcn", task, seeded(0)), task)
+
+
+def test_rank_counts_ties_half():
+    assert rank(torch.tensor([3.0, 1.0, 3.0, 0.0])).tolist() == [0.75, 0.375, 0.75, 0.125]
+
+
+def test_roc_area_is_the_chance_of_right_order():
+    score = torch.rand(60, generator=seeded(0)).round(decimals=1).double()
+    truth = torch.rand(60, generator=seeded(1)) < 0.3
+    wins = (score[truth][:, None] > score[~truth]).double()
+    ties = (score[truth][:, None] == score[~truth]).double()
+    assert roc_area(score, truth) == pytest.approx(float((wins + ties / 2).mean()))
+    assert roc_area(score, torch.zeros(60, dtype=torch.bool)) != roc_area(score, truth)
+
+
+def test_precision_counts_the_true_among_the_highest():
+    score = torch.tensor([0.9, 0.8, 0.1, 0.7])
+    assert precision_at(score, torch.tensor([True, False, True, True]), 3) == pytest.approx(2 / 3)
