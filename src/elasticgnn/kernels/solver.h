@@ -1,0 +1,58 @@
+// What the solver's loops read and write: bare addresses, no code (see README.md on headers).
+//
+// Everything speaks of the scaled signal U = s F of a problem
+//     1/2 sum_i h_i |U_i - b_i|^2 + sum_e w_e (lambda1 |U_i - U_j| + lambda2/2 |U_i - U_j|^2)
+// and of the flow V = w W of its folded dual. `incident` lists node i's edges from start[i] on:
+// e where i is the tail, ~e where it is the head.
+#pragma once
+
+#include <cstdint>
+
+namespace elasticgnn {
+
+struct Mesh {
+  std::int64_t nodes, edges;
+  const std::int64_t* start;
+  const std::int32_t* incident;
+  const std::int32_t* tail;
+  const std::int32_t* head;
+};
+
+// The accelerated ascent's state; step, radius and mix are per edge (stride 1) or shared (stride 0).
+template <class T>
+struct Ascent {
+  Mesh mesh;
+  int channels, stride, threads;
+  bool entrywise;
+  const T* base;    // b (n, d)
+  const T* gain;    // 1/h (n,)
+  const T* step;    // of the flow
+  const T* radius;  // lambda1 w
+  const T* mix;     // lambda2 / (beta + lambda2): share of the excess that the prox keeps
+  T* signal;        // U (n, d), scratch
+  T* flow;          // V (m, d)
+  T* ahead;         // V with momentum (m, d)
+  double* partial;  // one per 4096 edges, scratch
+};
+
+// A pair whose gap is wanted.
+struct Pair {
+  Mesh mesh;
+  int channels, threads;
+  bool entrywise;
+  double lambda1, lambda2;
+  const double* center;  // b (n, d)
+  const double* stiff;   // h (n,), 0 where the value is missing
+  const double* weight;  // w (m,)
+  const double* signal;  // U (n, d)
+  const double* flow;    // V (m, d)
+  double* divergence;    // sum of +-V per node (n, d), out
+  double* partial;       // 4 per 4096 rows, scratch
+};
+
+// Sums of non-negative terms; `rounding` bounds the error of `gap` in units of machine epsilon.
+struct GapTerms {
+  double objective, gap, rounding, square;
+};
+
+}  // namespace elasticgnn

@@ -1,0 +1,140 @@
+// Accelerated projection on the folded dual; solver/reference.py states the same in numpy.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "solver.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+namespace {
+
+constexpr std::int64_t CHUNK = 4096;  // rows per partial sum: same bits on any thread count
+
+template <int D>
+inline int width(int channels) {
+  return D > 0 ? D : channels;
+}
+
+// U_i <- b_i - (sum of +-Y over i's edges) / h_i
+template <class T, int D>
+void primal_sweep(const Ascent<T>& p) {
+  const int d = width<D>(p.channels);
+#pragma omp parallel for schedule(static) num_threads(p.threads)
+  for (std::int64_t i = 0; i < p.mesh.nodes; ++i) {
+    T local[D > 0 ? D : 1];
+    T* u = D > 0 ? local : p.signal + i * d;
+    for (int k = 0; k < d; ++k) u[k] = 0;
+    for (std::int64_t q = p.mesh.start[i]; q < p.mesh.start[i + 1]; ++q) {
+      const std::int64_t e = p.mesh.incident[q];
+      const T* y = p.ahead + (e >= 0 ? e : ~e) * d;
+      const T sign = e >= 0 ? T(1) : T(-1);
+      for (int k = 0; k < d; ++k) u[k] += sign * y[k];
+    }
+    const T gain = p.gain[i];
+    for (int k = 0; k < d; ++k) p.signal[i * d + k] = p.base[i * d + k] - gain * u[k];
+  }
+}
+
+// Length r after the prox of the folded dual: beyond the radius only the share `mix` stays.
+template <class T>
+inline T shrunk(T r, T radius, T mix) {
+  return r > radius ? radius + mix * (r - radius) : r;
+}
+
+// V <- prox(Y + step (U_i - U_j)), Y <- V + momentum (V - V_old) for one row.
+// Returns <Y - V, V - V_old> / step: the sum over rows is positive once momentum overshoots.
+template <class T, int D, bool Entrywise>
+inline T dual_row(T* flow, T* ahead, const T* tail, const T* head, T step, T radius, T mix,
+                  T momentum, int channels) {
+  const int d = width<D>(channels);
+  T factor = 1;
+  if (!Entrywise) {
+    T square = 0;
+    for (int k = 0; k < d; ++k) {
+      const T v = ahead[k] + step * (tail[k] - head[k]);
+      square += v * v;
+    }
+    const T r = std::sqrt(square);
+    factor = shrunk(r, radius, mix) / std::max(r, std::numeric_limits<T>::min());
+  }
+  T turn = 0;
+  for (int k = 0; k < d; ++k) {
+    T v = ahead[k] + step * (tail[k] - head[k]);
+    v = Entrywise ? std::copysign(shrunk(std::abs(v), radius, mix), v) : v * factor;
+    const T change = v - flow[k];
+    turn += (ahead[k] - v) * change;
+    flow[k] = v;
+    ahead[k] = v + momentum * change;
+  }
+  return step > 0 ? turn / step : T(0);
+}
+
+template <class T, int D, bool Entrywise, bool Shared>
+T dual_chunk(const Ascent<T>& p, std::int64_t begin, std::int64_t end, T momentum) {
+  const int d = width<D>(p.channels);
+  const T* const signal = p.signal;
+  T* const flow = p.flow;
+  T* const ahead = p.ahead;
+  const std::int32_t* const tail = p.mesh.tail;
+  const std::int32_t* const head = p.mesh.head;
+  T turn = 0;
+#pragma omp simd reduction(+ : turn)
+  for (std::int64_t e = begin; e < end; ++e) {
+    const std::int64_t at = Shared ? 0 : e;
+    turn += dual_row<T, D, Entrywise>(flow + e * d, ahead + e * d,
+                                      signal + std::int64_t(tail[e]) * d,
+                                      signal + std::int64_t(head[e]) * d, p.step[at],
+                                      p.radius[at], p.mix[at], momentum, d);
+  }
+  return turn;
+}
+
+template <class T, int D, bool Entrywise, bool Shared>
+double dual_sweep(const Ascent<T>& p, T momentum) {
+  const std::int64_t chunks = (p.mesh.edges + CHUNK - 1) / CHUNK;
+#pragma omp parallel for schedule(static) num_threads(p.threads)
+  for (std::int64_t c = 0; c < chunks; ++c)
+    p.partial[c] = dual_chunk<T, D, Entrywise, Shared>(
+        p, c * CHUNK, std::min(p.mesh.edges, (c + 1) * CHUNK), momentum);
+  double total = 0;
+  for (std::int64_t c = 0; c < chunks; ++c) total += p.partial[c];
+  return total;
+}
+
+template <class T, int D>
+double dual_sweep_of(const Ascent<T>& p, T momentum) {
+  if (p.stride == 0)
+    return p.entrywise ? dual_sweep<T, D, true, true>(p, momentum)
+                       : dual_sweep<T, D, false, true>(p, momentum);
+  return p.entrywise ? dual_sweep<T, D, true, false>(p, momentum)
+                     : dual_sweep<T, D, false, false>(p, momentum);
+}
+
+template <class T, int D>
+int advance_width(const Ascent<T>& p, int steps, int age) {
+  for (int s = 0; s < steps; ++s) {
+    primal_sweep<T, D>(p);
+    ++age;
+    const double turn = dual_sweep_of<T, D>(p, T(age - 1) / T(age + 3));
+    if (turn > 0) age = 0;  // the momentum points uphill: forget it
+  }
+  return age;
+}
+
+template <class T>
+int advance(const Ascent<T>& p, int steps, int age) {
+  switch (p.channels) {
+    case 1: return advance_width<T, 1>(p, steps, age);
+    case 2: return advance_width<T, 2>(p, steps, age);
+    case 3: return advance_width<T, 3>(p, steps, age);
+    case 4: return advance_width<T, 4>(p, steps, age);
+    default: return advance_width<T, 0>(p, steps, age);
+  }
+}
+
+}  // namespace
+
+int advance_float(const Ascent<float>& p, int steps, int age) { return advance(p, steps, age); }
+int advance_double(const Ascent<double>& p, int steps, int age) { return advance(p, steps, age); }
+
+}  // namespace elasticgnn::ISA_NAMESPACE

@@ -1,0 +1,80 @@
+"""The fast method: accelerated dual ascent until the gap certifies."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from elasticgnn.solver import native
+from elasticgnn.solver.backends import Backend, NativeBackend, PlainBackend
+from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.measure import Measure
+from elasticgnn.solver.progress import GapProgress
+
+FIRST_CHECK = 20
+LONGEST_BLOCK = 400
+STALLED_CHECKS = 6
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a method stopped."""
+
+    signal: Array  # F (n, d)
+    flow: Array  # V (r, d)
+    steps: int
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a method stops: at this relative gap, or after this many steps."""
+
+    rtol: float
+    max_steps: int
+
+
+def make_backend(instance: Instance, flow: Array, guess: Array, rtol: float) -> Backend:
+    """The compiled loops where they apply, in float32 as far as that carries."""
+    if native.is_available(instance):
+        return NativeBackend(instance, flow, guess, wide=rtol < 1e-8)
+    return PlainBackend(instance, flow, guess)
+
+
+def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
+    """Signal and flow once their gap is small enough; Ctrl-C returns the best pair so far."""
+    backend = make_backend(instance, flow, guess, stop.rtol)
+    best, steps, stalled = _look(backend), 0, 0
+    with GapProgress(stop.rtol) as progress:
+        try:
+            while not best.measure.reaches(stop.rtol) and steps < stop.max_steps:
+                block = min(max(FIRST_CHECK, steps // 4), LONGEST_BLOCK, stop.max_steps - steps)
+                backend.advance(block)
+                steps += block
+                now = _look(backend)
+                stalled = 0 if now.measure.gap < 0.99 * best.measure.gap else stalled + 1
+                best = min(best, now, key=lambda look: look.measure.gap)
+                progress.show(steps, best.measure.relative_gap)
+                if len(instance.missing):
+                    backend.follow(now.raw)
+                if stalled >= STALLED_CHECKS:
+                    stalled = 0
+                    if not backend.sharpen():
+                        break
+        except KeyboardInterrupt:
+            pass  # the best pair so far is an answer; `certified` says how good
+    return Outcome(backend.export(best.signal), best.flow, steps)
+
+
+@dataclass(frozen=True)
+class Look:
+    """One check of a running ascent."""
+
+    raw: Array  # the signal of the flow itself
+    signal: Array  # the best signal made from it
+    flow: Array
+    measure: Measure
+
+
+def _look(backend: Backend) -> Look:
+    raw, flow = backend.pair()
+    signal, measure = backend.improved(raw, flow)
+    return Look(raw, signal, np.asarray(flow), measure)

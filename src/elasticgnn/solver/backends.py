@@ -1,0 +1,165 @@
+"""What the ascent runs on: the compiled loops in the scaled signal, or numpy for any order.
+
+Both hide where their signal lives (U or F) behind the same few methods; see `Backend`.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from elasticgnn.solver import native
+from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.measure import Bounds, Measure, keep_in_ball, measure
+from elasticgnn.solver.missing import order_zero_bounds, repair_flow, trend_bounds
+from elasticgnn.solver.reference import PlainAscent
+
+LADDER = 10.0**0.5  # ratio of neighbouring joining distances
+PULL = 0.1  # stiffness, as a share of the mean data weight, that stands in for missing data
+
+
+class Backend(Protocol):
+    """An ascent in progress."""
+
+    def advance(self, steps: int) -> None:
+        """Run `steps` accelerated steps."""
+
+    def pair(self) -> tuple[Array, Array]:
+        """The present signal and its flow, which lies in its ball."""
+
+    def improved(self, signal: Array, flow: Array) -> tuple[Array, Measure]:
+        """The signal, or a better one made from it, with the certificate of the pair."""
+
+    def follow(self, signal: Array) -> None:
+        """Let the nodes without data drift to where the signal is now."""
+
+    def sharpen(self) -> bool:
+        """Change to a higher precision if there is one."""
+
+    def export(self, signal: Array) -> Array:
+        """The signal as F."""
+
+
+def working_data(instance: Instance, guess: Array) -> tuple[Array, Array]:
+    """Data weights (n,) and data (n, d) in which missing nodes are pulled towards `guess`.
+
+    The proximal point method: minimise with the pull, move the pull, repeat. It vanishes at the
+    fixed point.
+    """
+    weight, data = instance.data_weight.copy(), instance.x.copy()
+    if len(instance.missing):
+        weight[instance.missing] = PULL * weight[weight > 0].mean()
+        data[instance.missing] = guess[instance.missing]
+    return weight, data
+
+
+class PlainBackend:
+    """numpy, float64, any order: signal is F."""
+
+    def __init__(self, instance: Instance, flow: Array, guess: Array) -> None:
+        self.instance = instance
+        self.ascent = PlainAscent(instance, *working_data(instance, guess), flow)
+
+    def advance(self, steps: int) -> None:
+        self.ascent.advance(steps)
+
+    def pair(self) -> tuple[Array, Array]:
+        flow = keep_in_ball(self.instance, self.ascent.flow)
+        return self.ascent.primal(flow), self.repaired(flow)
+
+    def repaired(self, flow: Array) -> Array:
+        """The flow, without divergence at missing nodes where the certificate needs that."""
+        if len(self.instance.missing) and self.instance.order > 0:
+            return repair_flow(self.instance, flow)
+        return flow
+
+    def improved(self, signal: Array, flow: Array) -> tuple[Array, Measure]:
+        return signal, measure(self.instance, signal, flow, self._bounds(signal, flow))
+
+    def _bounds(self, signal: Array, flow: Array) -> Bounds | None:
+        instance = self.instance
+        if not len(instance.missing):
+            return None
+        if instance.order == 0:
+            box = order_zero_bounds(instance)
+            scale = instance.scale[instance.missing, None]
+            return Bounds(box.low / scale, box.high / scale)
+        nothing = Bounds(signal[instance.missing], signal[instance.missing])
+        return trend_bounds(instance, measure(instance, signal, flow, nothing).objective)
+
+    def follow(self, signal: Array) -> None:
+        self.ascent.recenter(signal[self.instance.missing])
+
+    def sharpen(self) -> bool:
+        return False
+
+    def export(self, signal: Array) -> Array:
+        return signal
+
+
+class NativeBackend:
+    """The compiled loops, order 0, float32 and later float64: signal is U = s F."""
+
+    def __init__(self, instance: Instance, flow: Array, guess: Array, *, wide: bool) -> None:
+        self.instance = instance
+        self.scaled = native.build_scaled(instance)
+        weight, data = working_data(instance, guess)
+        self.stiff = weight / instance.scale**2
+        self.center = np.ascontiguousarray(data * instance.scale[:, None])
+        self.bounds = order_zero_bounds(instance) if len(instance.missing) else None
+        self.reach = 0.1 * float(np.abs(self.center - self.center.mean(0)).mean() or 1.0)
+        self._start(flow, np.float64 if wide else np.float32)
+
+    def _start(self, flow: Array, dtype: type) -> None:
+        self.ascent = native.NativeAscent(self.scaled, self.stiff, self.center, dtype)
+        self.ascent.load(flow)
+
+    def advance(self, steps: int) -> None:
+        self.ascent.advance(steps)
+
+    def pair(self) -> tuple[Array, Array]:
+        flow = self.scaled.kept(self.ascent.flow)
+        return self.scaled.signal_of(flow, self.center, self.stiff), flow
+
+    def improved(self, signal: Array, flow: Array) -> tuple[Array, Measure]:
+        """The best of the signal and its averages over pieces.
+
+        Inside a piece the ascent leaves ripples that cost in first order; averaging removes them
+        and leaves an error of second order. The joining distance follows its last best value.
+        """
+        best = signal, self._measure(signal, flow)
+        if self.scaled.lambda1 == 0 or not self.scaled.mesh.num_edges:
+            return best
+        trials: dict[float, tuple[Array, Measure]] = {}
+        reach = self.reach
+        while True:
+            for near in (reach, reach / LADDER, reach * LADDER):
+                if near not in trials:
+                    trials[near] = self._averaged(signal, flow, near)
+            winner = min(trials, key=lambda r: trials[r][1].gap)
+            if winner == reach or len(trials) > 8:
+                break
+            reach = winner
+        self.reach = winner
+        return min(best, trials[winner], key=lambda pair: pair[1].gap)
+
+    def _averaged(self, signal: Array, flow: Array, reach: float) -> tuple[Array, Measure]:
+        label, count = self.scaled.pieces(signal, reach)
+        flat = self.scaled.averaged(signal, self.stiff, label, count)
+        return flat, self._measure(flat, flow)
+
+    def _measure(self, signal: Array, flow: Array) -> Measure:
+        return native.measure_scaled(
+            self.scaled, self.instance.missing, (signal, flow), self.bounds
+        )
+
+    def follow(self, signal: Array) -> None:
+        self.ascent.recenter(self.instance.missing, signal[self.instance.missing])
+
+    def sharpen(self) -> bool:
+        if self.ascent.dtype is np.float64:
+            return False
+        self._start(self.ascent.flow, np.float64)
+        return True
+
+    def export(self, signal: Array) -> Array:
+        return np.asarray(signal / self.instance.scale[:, None])

@@ -1,0 +1,229 @@
+"""Order 0 on the compiled loops: the problem in the scaled signal U = s F (kernels/solver.h)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from elasticgnn.kernels import native
+from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.measure import EPS, Bounds, Measure
+
+CHUNK = 4096
+
+
+def is_available(instance: Instance) -> bool:
+    """Whether the compiled loops can serve this problem."""
+    return native is not None and instance.order == 0
+
+
+def loops() -> ModuleType:
+    assert native is not None
+    return native
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """The graph as the loops read it; keeps alive the arrays whose addresses they hold."""
+
+    start: NDArray[np.int64]
+    incident: NDArray[np.int32]
+    tail: NDArray[np.int32]
+    head: NDArray[np.int32]
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def num_edges(self) -> int:
+        return len(self.tail)
+
+    @cached_property
+    def handle(self) -> object:
+        arrays = (self.start, self.incident, self.tail, self.head)
+        return loops().Mesh(self.num_nodes, self.num_edges, *(a.ctypes.data for a in arrays))
+
+
+def build_mesh(instance: Instance) -> Mesh:
+    """The mesh of the instance's graph: each node's edges, ~e where the node is the head."""
+    slots = instance.graph.slots
+    start, column, edge = (t.cpu().numpy() for t in (slots.start, slots.column, slots.edge))
+    row = np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))
+    incident = np.where(column > row, edge, ~edge)
+    ends = (end.cpu().numpy().astype(np.int32) for end in (instance.graph.tail, instance.graph.head))
+    return Mesh(np.ascontiguousarray(start), incident, *ends)
+
+
+def mesh_of_edges(tail: NDArray[np.int32], head: NDArray[np.int32], num_nodes: int) -> Mesh:
+    """The mesh of any list of edges."""
+    edge = np.arange(len(tail), dtype=np.int32)
+    node = np.concatenate([tail, head])
+    order = np.argsort(node, kind="stable")
+    start = np.zeros(num_nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(node, minlength=num_nodes), out=start[1:])
+    return Mesh(start, np.concatenate([edge, ~edge])[order], tail, head)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """1/2 sum h |U - b|^2 + sum w (lambda1 |U_i - U_j| + lambda2/2 |U_i - U_j|^2)."""
+
+    mesh: Mesh
+    center: Array  # b (n, d)
+    stiff: Array  # h (n,), 0 where the value is missing
+    weight: Array  # w (m,)
+    lambda1: float
+    lambda2: float
+    entrywise: bool
+
+    @property
+    def channels(self) -> int:
+        return self.center.shape[1]
+
+    def pair(self, arrays: dict[str, Array]) -> object:
+        """What the loops read; the caller keeps the arrays alive."""
+        given = {"center": self.center, "stiff": self.stiff, "weight": self.weight, **arrays}
+        names = ("center", "stiff", "weight", "signal", "flow", "divergence", "partial")
+        addresses = (given[name].ctypes.data if name in given else 0 for name in names)
+        return loops().Pair(
+            self.mesh.handle,
+            self.channels,
+            torch.get_num_threads(),
+            self.entrywise,
+            self.lambda1,
+            self.lambda2,
+            *addresses,
+        )
+
+    def terms(self, signal: Array, flow: Array) -> tuple[Measure, Array]:
+        """The measure of (U, V) without the missing nodes' terms, and the divergence of V."""
+        divergence = np.empty_like(self.center)
+        rows = max(self.mesh.num_nodes, self.mesh.num_edges)
+        partial = np.empty(4 * (rows // CHUNK + 1))
+        named = {"signal": signal, "flow": flow, "divergence": divergence, "partial": partial}
+        objective, gap, noise, square = loops().solver_gap(self.pair(named))
+        rounding = EPS * (noise + 8 * gap) + EPS**2 * square
+        return Measure(objective, gap + rounding, rounding), divergence
+
+    def kept(self, flow: NDArray[np.floating]) -> Array:
+        """The flow in float64 with every row inside its ball."""
+        out = np.empty(flow.shape)
+        wide = flow.dtype == np.float64
+        loops().solver_keep(self.pair({}), wide, flow.ctypes.data, out.ctypes.data)
+        return out
+
+    def signal_of(self, flow: Array, center: Array, stiff: Array) -> Array:
+        """U = b - div V / h for the given b and h."""
+        out = np.empty_like(center)
+        named = {"flow": flow, "center": center, "stiff": stiff}
+        loops().solver_signal(self.pair(named), out.ctypes.data)
+        return out
+
+    def pieces(self, signal: Array, reach: float) -> tuple[NDArray[np.int32], int]:
+        """The piece of each node when neighbours no more than `reach` apart are joined."""
+        label = np.empty(self.mesh.num_nodes, dtype=np.int32)
+        count = loops().solver_pieces(
+            self.mesh.handle, self.channels, signal.ctypes.data, reach, label.ctypes.data
+        )
+        return label, count
+
+    def averaged(self, signal: Array, stiff: Array, label: NDArray[np.int32], count: int) -> Array:
+        """U averaged over each piece, weighted by `stiff`."""
+        out, mean, total = np.empty_like(signal), np.zeros((count, self.channels)), np.zeros(count)
+        arrays = (label, stiff, signal, mean, total, out)
+        loops().solver_average(
+            self.mesh.num_nodes, self.channels, *(a.ctypes.data for a in arrays)
+        )
+        return out
+
+
+def build_scaled(instance: Instance) -> Scaled:
+    scale = instance.scale
+    return Scaled(
+        build_mesh(instance),
+        np.ascontiguousarray(instance.x * scale[:, None]),
+        instance.data_weight / scale**2,
+        np.ascontiguousarray(instance.row_weight),
+        instance.lambda1,
+        instance.lambda2,
+        instance.entrywise,
+    )
+
+
+def measure_scaled(
+    scaled: Scaled, missing: NDArray[np.intp], pair: tuple[Array, Array], bounds: Bounds | None
+) -> Measure:
+    """The certificate of (U, V); `bounds` is the box of U at the missing nodes."""
+    signal, flow = pair
+    known, divergence = scaled.terms(signal, flow)
+    if not len(missing):
+        return known
+    assert bounds is not None
+    pull, rows = divergence[missing], signal[missing]
+    far = np.where(pull > 0, bounds.low, bounds.high)
+    extra = float(((rows - far) * pull).sum())
+    edges = np.diff(scaled.mesh.start)[missing] + 4
+    reach = np.abs(rows) + np.maximum(np.abs(bounds.low), np.abs(bounds.high))
+    largest = np.abs(flow).max(initial=0.0)
+    noise = EPS * float((reach * (edges**2 * largest)[:, None]).sum())
+    return Measure(known.objective, known.gap + extra + noise, known.rounding + noise)
+
+
+class NativeAscent:
+    """The accelerated ascent on the compiled loops, in float32 or float64."""
+
+    def __init__(self, scaled: Scaled, stiff: Array, center: Array, dtype: type) -> None:
+        self.scaled, self.stiff, self.dtype = scaled, stiff, dtype
+        self.center = center
+        # differences do not see a shift: what float32 holds is centred first
+        total = stiff.sum()
+        self.shift = (stiff @ center) / total if total > 0 else center.sum(0)
+        step, beta = _steps(scaled, stiff)
+        mix = np.zeros_like(beta) if scaled.lambda2 == 0 else scaled.lambda2 / (beta + scaled.lambda2)
+        rows = [step, scaled.lambda1 * scaled.weight, mix]
+        self.stride = int(any(len(r) and (r != r[0]).any() for r in rows))
+        self.rows = [np.ascontiguousarray(r if self.stride else r[:1], dtype=dtype) for r in rows]
+        self.gain = np.ascontiguousarray(1 / stiff, dtype=dtype)
+        self.base = np.ascontiguousarray(center - self.shift, dtype=dtype)
+        self.signal = np.empty_like(self.base)
+        self.flow = np.zeros((scaled.mesh.num_edges, scaled.channels), dtype=dtype)
+        self.ahead = np.zeros_like(self.flow)
+        self.partial = np.empty(scaled.mesh.num_edges // CHUNK + 1)
+        self.age = 0
+
+    def load(self, flow: Array) -> None:
+        """Go on from another flow."""
+        self.flow[:] = flow
+        self.ahead[:] = flow
+        self.age = 0
+
+    def recenter(self, nodes: NDArray[np.intp], rows: Array) -> None:
+        """Pull `nodes` towards `rows` from now on."""
+        self.center[nodes] = rows
+        self.base[nodes] = rows - self.shift
+        self.age = 0
+
+    def advance(self, steps: int) -> None:
+        scaled = self.scaled
+        arrays = (self.base, self.gain, *self.rows, self.signal, self.flow, self.ahead, self.partial)
+        self.age = loops().solver_advance(
+            self.dtype is np.float64, scaled.mesh.handle, scaled.channels, self.stride,
+            torch.get_num_threads(), scaled.entrywise, *(a.ctypes.data for a in arrays),
+            steps, self.age,
+        )
+
+
+def _steps(scaled: Scaled, stiff: Array) -> tuple[Array, Array]:
+    """The largest safe step of each edge's flow, and the same per unit of weight."""
+    mesh, weight = scaled.mesh, scaled.weight
+    load = np.bincount(mesh.tail, weight, mesh.num_nodes) + np.bincount(
+        mesh.head, weight, mesh.num_nodes
+    )
+    load /= stiff
+    curvature = load[mesh.tail] + load[mesh.head]
+    beta = np.divide(1.0, curvature, out=np.zeros_like(weight), where=(curvature > 0) & (weight > 0))
+    return weight * beta, beta

@@ -1,0 +1,87 @@
+"""The paper's iteration (its Figure 1) run until the gap certifies."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from elasticgnn.solver.ascend import Outcome, Stop
+from elasticgnn.solver.backends import PlainBackend
+from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.measure import keep_in_ball
+from elasticgnn.solver.progress import GapProgress
+from elasticgnn.solver.reference import shrink_rows
+
+FIRST_CHECK = 10
+LONGEST_BLOCK = 500
+
+
+@dataclass
+class PaperState:
+    """Signal F and dual flow w Z of the iteration."""
+
+    signal: Array
+    flow: Array
+
+
+@dataclass(frozen=True)
+class PaperStep:
+    """One step with gamma = 1/(c + lambda2 B/2) and beta = 1/(gamma B), B >= ||K' omega K||."""
+
+    instance: Instance
+    gamma: float
+    beta: float
+
+    def __call__(self, state: PaperState) -> PaperState:
+        instance, gamma = self.instance, self.gamma
+        omega = instance.row_weight[:, None]
+        pull = instance.adjoint @ (omega * (instance.operator @ state.signal))
+        slope = instance.data_weight[:, None] * (state.signal - instance.x)
+        y = state.signal - gamma * (slope + instance.lambda2 * pull)
+        predicted = y - gamma * (instance.adjoint @ state.flow)
+        moved = state.flow + self.beta * omega * (instance.operator @ predicted)
+        flow = shrink_rows(instance, moved, instance.lambda1 * omega, np.zeros_like(omega))
+        return PaperState(np.asarray(y - gamma * (instance.adjoint @ flow)), flow)
+
+
+def paper_step(instance: Instance) -> PaperStep:
+    """The step with the paper's sizes for order 0 and unit data weights."""
+    bound = _norm_bound(instance)
+    gamma = 1 / (float(instance.data_weight.max(initial=1.0)) + instance.lambda2 * bound / 2)
+    return PaperStep(instance, gamma, 1 / (gamma * bound))
+
+
+def _norm_bound(instance: Instance) -> float:
+    """B >= ||K' omega K||: ||L|| of the graph to the power order + 1."""
+    return instance.graph.norm_bound ** (instance.order + 1)
+
+
+def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
+    """Signal and folded flow of the paper's iteration once their gap is small enough."""
+    step = paper_step(instance)
+    state = PaperState(np.where(instance.data_weight[:, None] > 0, instance.x, guess), flow)
+    backend = PlainBackend(instance, flow, guess)
+    steps, block = 0, FIRST_CHECK
+    with GapProgress(stop.rtol) as progress:
+        try:
+            while True:
+                folded = _folded(instance, state, backend)
+                _, now = backend.improved(state.signal, folded)
+                progress.show(steps, now.relative_gap)
+                if now.reaches(stop.rtol) or steps >= stop.max_steps:
+                    break
+                block = min(max(FIRST_CHECK, steps // 4), LONGEST_BLOCK, stop.max_steps - steps)
+                for _ in range(block):
+                    state = step(state)
+                steps += block
+        except KeyboardInterrupt:
+            pass
+    return Outcome(state.signal, _folded(instance, state, backend), steps)
+
+
+def _folded(instance: Instance, state: PaperState, backend: PlainBackend) -> Array:
+    """V = w (Z + lambda2 delta(F)): both penalties in one dual."""
+    flow = keep_in_ball(instance, state.flow)
+    if instance.lambda2 > 0:
+        omega = instance.row_weight[:, None]
+        flow = state.flow + instance.lambda2 * omega * (instance.operator @ state.signal)
+    return backend.repaired(flow)
