@@ -51,11 +51,10 @@ class SparseProduct(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[None, None, Tensor]:
         (value,) = ctx.saved_tensors
         features: SparseFeatures = ctx.features
-        return (
-            None,
-            None,
-            multiply(features.transpose, value[features.transpose_order], grad),
-        )
+        transpose = features.transpose
+        if value is not features.value:
+            return None, None, multiply(transpose, value[features.transpose_order], grad)
+        return None, None, multiply(transpose, transpose.value, grad)
 
 
 def multiply(features: SparseFeatures, value: Tensor, dense: Tensor) -> Tensor:

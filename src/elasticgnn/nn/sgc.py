@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
+from elasticgnn.nn.adjacency import NormalizedAdjacency, Prepared, prepare
 from elasticgnn.nn.edges import NoLinear, edge_list
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import noise_in_use
@@ -22,20 +23,29 @@ class SGC(nn.Module):
         self.linear = FeatureLinear(in_channels, out_channels, glorot=True)
         self.propagation = SGConv(out_channels, out_channels, K)
         self.propagation.lin = NoLinear()
+        self.K = K
         self.dropout = dropout
 
     def reset_parameters(self) -> None:
         self.linear.reset_parameters()
 
+    def prepare(self, graph: Graph) -> Prepared:
+        """What `forward` takes as `graph` to save the same normalisation in every pass."""
+        return prepare(graph)
+
     def forward(
         self,
         x: Tensor | SparseFeatures,
-        graph: Graph | Tensor,
+        graph: Graph | Tensor | NormalizedAdjacency,
         edge_weight: Tensor | None = None,
         *,
         noise: DropoutNoise | None = None,
     ) -> Tensor:
         """Logits (n, out)."""
         logits: Tensor = self.linear(x, noise_in_use(self, noise), self.dropout)
+        if isinstance(graph, NormalizedAdjacency):
+            for _ in range(self.K):
+                logits = graph @ logits
+            return logits
         smoothed: Tensor = self.propagation(logits, *edge_list(graph, edge_weight, logits))
         return smoothed

@@ -1,6 +1,7 @@
 """The training loop by autograd: for any model, and what the fused loops are compared with."""
 
 import time
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,9 +24,10 @@ def fit_by_autograd(
     )
     record = Record(plan.patience)
     best: dict[str, Tensor] = {}
+    scene = Scene(model, task, split)
     for epoch in range(plan.epochs):
-        loss = step(model, optimizer, task, split, DropoutNoise(seed, epoch))
-        if record.add(EpochResult(loss, *evaluate(model, task, split))):
+        loss = scene.step(optimizer, DropoutNoise(seed, epoch))
+        if record.add(EpochResult(loss, *scene.evaluate())):
             best = {name: value.clone() for name, value in model.state_dict().items()}
         if record.is_finished:
             break
@@ -33,34 +35,33 @@ def fit_by_autograd(
     return record.history(time.perf_counter() - began)
 
 
-def step(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    task: NodeTask,
-    split: Split,
-    noise: DropoutNoise,
-) -> float:
-    """The training loss before one step of the optimizer."""
-    model.train()
-    optimizer.zero_grad()
-    logits = model(task.features, task.graph, noise=noise)
-    loss = cross_entropy(logits[split.train], task.labels[split.train])
-    loss.backward()  # type: ignore[no-untyped-call]  # torch's
-    optimizer.step()
-    return float(loss.detach())
+class Scene:
+    """A model before a task; what the model wants to know of the graph is prepared once."""
 
+    def __init__(self, model: nn.Module, task: NodeTask, split: Split) -> None:
+        prepare = getattr(model, "prepare", None)
+        self.model, self.split = model, split
+        self.features, self.labels = task.features, task.labels
+        self.graph: Any = task.graph if prepare is None else prepare(task.graph)
 
-@torch.no_grad()
-def evaluate(model: nn.Module, task: NodeTask, split: Split) -> tuple[float, float, float]:
-    """Validation loss, validation accuracy and test accuracy, without dropout."""
-    model.eval()
-    logits = model(task.features, task.graph)
-    val_loss = float(cross_entropy(logits[split.val], task.labels[split.val]))
-    return (
-        val_loss,
-        accuracy(logits, task.labels, split.val),
-        accuracy(logits, task.labels, split.test),
-    )
+    def step(self, optimizer: torch.optim.Optimizer, noise: DropoutNoise) -> float:
+        """The training loss before one step of the optimizer."""
+        self.model.train()
+        optimizer.zero_grad()
+        logits = self.model(self.features, self.graph, noise=noise)
+        loss = cross_entropy(logits[self.split.train], self.labels[self.split.train])
+        loss.backward()  # type: ignore[no-untyped-call]  # torch's
+        optimizer.step()
+        return float(loss.detach())
+
+    @torch.no_grad()
+    def evaluate(self) -> tuple[float, float, float]:
+        """Validation loss, validation accuracy and test accuracy, without dropout."""
+        self.model.eval()
+        logits, labels = self.model(self.features, self.graph), self.labels
+        val_loss = float(cross_entropy(logits[self.split.val], labels[self.split.val]))
+        val, test = (accuracy(logits, labels, part) for part in (self.split.val, self.split.test))
+        return val_loss, val, test
 
 
 def accuracy(logits: Tensor, labels: Tensor, nodes: Tensor) -> float:
