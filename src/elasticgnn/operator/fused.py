@@ -1,19 +1,28 @@
 """The fused operator: compiled loops behind torch.library, with exact gradients."""
 
+import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.kernels import native, warn_once_if_missing
+from elasticgnn.operator import fused_op
 from elasticgnn.problem.step_sizes import StepSizes
 
 
 def is_available() -> bool:
-    """Whether the compiled loops were built and can be used."""
-    return False
+    """Whether the compiled loops were built and can be used; warns once if not."""
+    if native is None:
+        warn_once_if_missing()
+    return native is not None
 
 
 def require() -> None:
     """Raise unless the compiled loops are there."""
-    raise ValueError("implementation must be 'reference' or 'auto': no compiled loops here")
+    if native is None:
+        raise ValueError(
+            "implementation must be 'reference' or 'auto' where elasticgnn was installed without "
+            "its compiled kernels, got 'fused'"
+        )
 
 
 def propagate(
@@ -26,11 +35,65 @@ def propagate(
     memory: str,
 ) -> Tensor:
     """Signal (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
-    raise NotImplementedError
+    weight, scale = graph.cast(x.dtype)
+    slots = graph.slots
+    keep = _needed_gradients(x, weight, scale, sizes)
+    signal, _, _ = fused_op.propagate(
+        x,
+        weight,
+        scale,
+        slots.start,
+        slots.column,
+        slots.edge,
+        *sizes,
+        norm,
+        concavity,
+        steps,
+        keep,
+        memory == "lean",
+        keep == 2 or _has_dual(sizes),
+    )
+    return signal
 
 
 def propagate_state(
     x: Tensor, graph: Graph, sizes: StepSizes, norm: str, concavity: float, steps: int
 ) -> tuple[Tensor, Tensor]:
     """Signal (n, R, d) and dual (m, R, d) after `steps` steps, no gradient."""
-    raise NotImplementedError
+    return continue_state(x, graph, sizes, norm, concavity, steps, None, None)
+
+
+def continue_state(
+    x: Tensor,
+    graph: Graph,
+    sizes: StepSizes,
+    norm: str,
+    concavity: float,
+    steps: int,
+    signal: Tensor | None,
+    dual: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Like `propagate_state`, from a given signal (n, R, d) and dual (m, R, d): a warm start."""
+    weight, scale = graph.cast(x.dtype)
+    slots = graph.slots
+    tables = (slots.start, slots.column, slots.edge, weight.detach(), scale.detach())
+    options = (norm, concavity, steps)
+    plain_sizes = tuple(size.detach() for size in sizes)
+    return fused_op.run_state(x.detach(), tables, plain_sizes, options, signal, dual)
+
+
+def _needed_gradients(x: Tensor, weight: Tensor, scale: Tensor, sizes: StepSizes) -> int:
+    """0: none; 1: of x alone; 2: of weights or step sizes too."""
+    if not torch.is_grad_enabled():
+        return 0
+    if weight.requires_grad or scale.requires_grad or any(size.requires_grad for size in sizes):
+        return 2
+    return int(x.requires_grad)
+
+
+def _has_dual(sizes: StepSizes) -> bool:
+    """Whether the dual can leave zero: some run has lambda1 > 0 and gamma > 0."""
+    if torch.compiler.is_compiling():
+        return True
+    pairs = zip(sizes.lambda1.tolist(), sizes.gamma.tolist(), strict=True)
+    return any(lambda1 > 0 and gamma > 0 for lambda1, gamma in pairs)

@@ -1,0 +1,323 @@
+// Elastic message passing and its adjoint: memory, threads, and the choice of the row type.
+#include "emp_adjoint.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+template <class T, int L_, int Count_, bool Runs_, Shape S_>
+struct Kind {
+  using Number = T;
+  static constexpr int L = L_, Count = Count_;
+  static constexpr bool Runs = Runs_;
+  static constexpr Shape S = S_;
+  using Forward = ISA_NAMESPACE::Forward<T, L, Count, Runs, S>;
+  using Adjoint = ISA_NAMESPACE::Adjoint<T, L, Count, Runs, S>;
+};
+
+// Rows with a fixed number of vectors exist where they pay: float32 and the Euclidean norm.
+template <class T, Shape S, class Body>
+std::size_t with_kind_of_shape(const EmpProblem<T>& problem, const Body& body) {
+  constexpr int L = kVectorBytes / int(sizeof(T));
+  constexpr bool common = S == Shape::ball && sizeof(T) == 4;
+  const std::int64_t d = problem.width;
+  if (problem.runs > 1) return body(Kind<T, L, 0, true, S>{});
+  if constexpr (common) {
+    if constexpr (L >= 16) if (d <= L / 4) return body(Kind<T, L / 4, 1, false, S>{});
+    if constexpr (L >= 8) if (d <= L / 2) return body(Kind<T, L / 2, 1, false, S>{});
+    if (d <= L) return body(Kind<T, L, 1, false, S>{});
+    if constexpr (L >= 16) if (d > 2 * L && d <= 3 * L) return body(Kind<T, L, 3, false, S>{});
+  }
+  return body(Kind<T, L, 0, false, S>{});
+}
+
+template <class T, class Body>
+std::size_t with_kind(const EmpProblem<T>& problem, const Body& body) {
+  if (problem.norm == EdgeNorm::l21) return with_kind_of_shape<T, Shape::ball>(problem, body);
+  if (problem.norm == EdgeNorm::l1) return with_kind_of_shape<T, Shape::box>(problem, body);
+  return with_kind_of_shape<T, Shape::firm>(problem, body);
+}
+
+template <class T>
+void copy_rows(const Blocks& blocks, const T* from, T* to, std::int64_t row) {
+  for_blocks(blocks, [&](int, std::int64_t low, std::int64_t high) {
+    for (std::int64_t c = low * row; c < high * row; ++c) to[c] = from[c];
+  });
+#pragma omp barrier
+}
+
+template <class K, class T>
+std::size_t forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char* scratch,
+                    bool weighted) {
+  using Loop = typename K::Forward;
+  Arena arena{scratch};
+  const Plan<T> plan = make_plan(problem, weighted, arena);
+  const std::int64_t row = plan.row(), nodes = problem.num_nodes * row, duals = problem.num_edges * row;
+  const int steps = problem.steps;
+  const bool all = job.keep && job.keep_nodes;
+  States<T> at{};
+  at.out = job.out;
+  at.ahead_stride = all ? nodes : 0;
+  at.signal_stride = at.pile_stride = all && job.keep == 2 ? nodes : 0;
+  at.ahead = all ? job.nodes : arena.take<T>(nodes);
+  at.signal = at.signal_stride ? job.nodes + steps * nodes : arena.take<T>(nodes);
+  at.pile = at.pile_stride ? job.nodes + (2 * steps - 1) * nodes : job.use_dual ? arena.take<T>(nodes) : nullptr;
+  at.half = job.use_dual ? arena.take<T>(nodes) : nullptr;
+  T* work = job.use_dual ? (job.last_dual ? job.last_dual : arena.take<T>(duals)) : nullptr;
+  auto** table = arena.take<const T*>(steps + 1);
+  const typename Loop::R shape{problem.runs, problem.width};
+  auto* pool = arena.take<typename Loop::Vec>(problem.threads * pool_size(shape));
+  if (scratch == nullptr) return arena.used;
+
+  at.dual = table;
+  for (int k = 0; k <= steps; ++k) table[k] = work;
+  table[0] = job.first_dual;
+  for (int k = job.every; job.keep && k < steps; k += job.every)
+    table[k] = job.duals + (k / job.every - 1) * duals;
+#pragma omp parallel num_threads(plan.threads)
+  {
+    Loop loop{plan, problem, row, shape, pool + omp_get_thread_num() * pool_size(shape)};
+    loop.scale_rows(job.first_signal ? job.first_signal : problem.x, at.u(0));
+    if (!job.use_dual) {
+      loop.run_plain(at.signal, at.ahead, job.out, steps);
+    } else {
+      if (job.first_dual)
+        loop.sweep(plan.by_slot, [&](auto low, auto high) {
+          loop.weigh(low, high, job.first_dual, at.half, at.q(0));
+        });
+      const bool pause = job.keep && !job.keep_nodes;
+      for (int k = 0; k < steps; k += pause ? job.every : steps) {
+        if (pause && k > 0) copy_rows(plan.by_slot, at.u(k), job.nodes + (k / job.every - 1) * nodes, row);
+        loop.run(at, k, pause && k + job.every < steps ? k + job.every : steps, nullptr);
+      }
+    }
+  }
+  return arena.used;
+}
+
+template <class T>
+struct Gradients {
+  T *g, *pull_rows, *other, *t;
+};
+
+// One step's adjoint, by every thread of a team.
+template <class Loop, class T>
+void step_back(Loop& loop, const States<T>& at, int first, int k, Gradients<T>& state, T* grad_x) {
+  const Plan<T>& plan = loop.plan;
+  const auto sweep = [&](const Blocks& blocks, const auto& body) {
+    for_blocks(blocks, [&](int block, std::int64_t low, std::int64_t high) {
+      for (int group = 0; group < loop.rows.groups(); ++group) {
+        loop.rows.select(group);
+        body(block, low, high);
+      }
+    });
+#pragma omp barrier
+  };
+  const bool fresh = k + 1 == plan.problem->steps;
+  sweep(plan.by_tail, [&](int block, auto low, auto high) {
+    loop.descend(block, low, high, at, first, k, state.pull_rows, fresh, state.t, state.other);
+  });
+  sweep(plan.by_head, [&](int block, auto low, auto high) {
+    loop.collect(block, low, high, at, k, state.t, state.other, state.g, state.pull_rows, grad_x);
+  });
+  sweep(plan.by_slot, [&](int block, auto low, auto high) {
+    loop.spread(block, low, high, at, k, state.pull_rows, state.g, state.other);
+  });
+  T* swap = state.pull_rows;
+  state.pull_rows = state.other;
+  state.other = swap;
+}
+
+// Gradients at the last step: of U, G = s^2 times it, and of the division F = U / s.
+template <class T>
+void start_back(const Plan<T>& plan, const EmpBackward<T>& job, T* g, T* pull_rows) {
+  const std::int64_t row = plan.row();
+  for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
+    for (std::int64_t i = low; i < high; ++i) {
+      const T s = plan.problem->scale[i];
+      T product = 0;
+      for (std::int64_t c = i * row; c < (i + 1) * row; ++c) {
+        if (job.grad_scale) product += job.grad[c] * job.out[c];
+        if (g) g[c] = job.grad[c] / s;
+        pull_rows[c] = job.grad[c] * s;
+        job.grad_x[c] = 0;
+      }
+      if (job.grad_scale) job.grad_scale[i] = -product / s;
+    }
+  });
+#pragma omp barrier
+}
+
+// U = s X at the first step passes the gradient on to X and s; `rows` is g, or s^2 g.
+template <class T>
+void end_back(const Plan<T>& plan, const EmpBackward<T>& job, const T* rows, bool squared) {
+  const std::int64_t row = plan.row();
+  for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
+    for (std::int64_t i = low; i < high; ++i) {
+      const T s = plan.problem->scale[i], factor = squared ? 1 / s : s;
+      T product = 0;
+      for (std::int64_t c = i * row; c < (i + 1) * row; ++c) {
+        job.grad_x[c] += factor * rows[c];
+        product += plan.problem->x[c] * rows[c];
+      }
+      if (job.grad_scale) job.grad_scale[i] += product;
+    }
+  });
+}
+
+template <class K, class T>
+std::size_t backward_plain(const EmpProblem<T>& problem, const EmpBackward<T>& job, char* scratch,
+                           bool weighted) {
+  using Loop = typename K::Adjoint;
+  Arena arena{scratch};
+  const Plan<T> plan = make_plan(problem, weighted, arena);
+  const std::int64_t nodes = problem.num_nodes * plan.row();
+  T *even = arena.take<T>(nodes), *odd = arena.take<T>(nodes);
+  const typename Loop::R shape{problem.runs, problem.width};
+  auto* pool = arena.take<typename Loop::Vec>(problem.threads * pool_size(shape));
+  if (scratch == nullptr) return arena.used;
+#pragma omp parallel num_threads(plan.threads)
+  {
+    Loop loop{plan, pool + omp_get_thread_num() * pool_size(shape), Extras<T>{}};
+    start_back(plan, job, static_cast<T*>(nullptr), even);
+    for (int k = 0; k < problem.steps; ++k)
+      loop.sweep(plan.by_slot, [&](auto low, auto high) {
+        loop.spread_plain(low, high, k % 2 ? odd : even, k % 2 ? even : odd, job.grad_x);
+      });
+    end_back(plan, job, problem.steps % 2 ? odd : even, true);
+  }
+  return arena.used;
+}
+
+// Buffers of the adjoint: the states of one segment between two checkpoints, and the gradients.
+template <class T>
+struct BackwardMemory {
+  States<T> at{};
+  Gradients<T> state{};
+  T* work = nullptr;
+  double* sums = nullptr;
+
+  BackwardMemory(const EmpProblem<T>& problem, const EmpBackward<T>& job, Arena& arena) {
+    const std::int64_t row = problem.runs * problem.width, nodes = problem.num_nodes * row;
+    const std::int64_t duals = problem.num_edges * row;
+    const bool extras = job.grad_weight || job.grad_scale || job.grad_sizes;
+    const bool ready = job.kept && job.keep_nodes;
+    const int steps = problem.steps, every = job.every < steps ? job.every : steps;
+    state.g = arena.take<T>(nodes);
+    state.pull_rows = arena.take<T>(nodes);
+    state.other = arena.take<T>(nodes);
+    state.t = arena.take<T>(duals);
+    at.ahead_stride = nodes;
+    at.signal_stride = at.pile_stride = extras ? nodes : 0;
+    if (ready) {
+      at.ahead = const_cast<T*>(job.nodes);
+      at.signal = at.ahead + steps * nodes;
+      at.pile = at.ahead + (2 * steps - 1) * nodes;
+    } else {
+      at.ahead = arena.take<T>(every * nodes);
+      at.signal = arena.take<T>((extras ? every + 1 : 1) * nodes);
+      at.pile = arena.take<T>((extras ? every + 1 : 1) * nodes);
+      // t is free until the last segment's adjoint begins, and then Z of that segment is not needed
+      work = extras || every < steps ? arena.take<T>(duals) : state.t;
+    }
+    auto** table = arena.take<const T*>(steps + 1);
+    if (job.grad_sizes) sums = arena.take<double>(kMaxBlocks * 4 * problem.runs);
+    if (arena.base == nullptr) return;
+    for (int k = 0; k <= steps; ++k) table[k] = work ? work : state.t;
+    table[0] = nullptr;
+    for (int k = every; job.kept && k < steps; k += every)
+      table[k] = job.duals + (k / every - 1) * duals;
+    at.dual = table;
+    for (std::int64_t c = 0; sums && c < kMaxBlocks * 4 * problem.runs; ++c) sums[c] = 0;
+  }
+};
+
+// Rerun steps first .. last - 1, so that Ub (and U, Q for `extras`) of each are in place.
+template <class Loop, class T>
+void replay_segment(Loop& loop, const EmpBackward<T>& job, const States<T>& at, T* half, T* work,
+                    int first, int last) {
+  const Plan<T>& plan = loop.plan;
+  const std::int64_t row = plan.row(), nodes = plan.problem->num_nodes * row;
+  if (first == 0) loop.scale_rows(plan.problem->x, at.u(0));
+  else copy_rows(plan.by_slot, job.nodes + (first / job.every - 1) * nodes, at.u(first), row);
+  if (first > 0)
+    loop.sweep(plan.by_slot, [&](auto low, auto high) {
+      loop.weigh(low, high, at.dual[first], half, at.q(first));
+    });
+  States<T> again = at;
+  again.half = half;
+  if (loop.extras.any()) return loop.run(again, first, last, work);
+  loop.run(again, first, last - 1, nullptr);
+  const int k = last - 1;
+  loop.sweep(plan.by_slot, [&](auto low, auto high) {
+    loop.smooth(low, high, at.u(k), at.dual[k] ? at.q(k) : nullptr, at.ub(k), nullptr);
+  });
+}
+
+template <class K, class T>
+std::size_t backward(const EmpProblem<T>& problem, const EmpBackward<T>& job, char* scratch,
+                     bool weighted) {
+  using Loop = typename K::Adjoint;
+  if (!job.use_dual) return backward_plain<K>(problem, job, scratch, weighted);
+  Arena arena{scratch};
+  const Plan<T> plan = make_plan(problem, weighted, arena);
+  BackwardMemory<T> memory(problem, job, arena);
+  const typename Loop::R shape{problem.runs, problem.width};
+  auto* pool = arena.take<typename Loop::Vec>(problem.threads * pool_size(shape));
+  if (scratch == nullptr) return arena.used;
+
+  const bool ready = job.kept && job.keep_nodes;
+  const int steps = problem.steps, every = job.every < steps ? job.every : steps;
+#pragma omp parallel num_threads(plan.threads)
+  {
+    Loop loop{plan, pool + omp_get_thread_num() * pool_size(shape),
+              Extras<T>{job.grad_weight, job.grad_scale, memory.sums}};
+    Gradients<T> state = memory.state;
+    start_back(plan, job, state.g, state.pull_rows);
+    for (int first = (steps - 1) / every * every; first >= 0; first -= every) {
+      const int last = first + every < steps ? first + every : steps;
+      States<T> at = memory.at;
+      if (!ready) {  // the segment's buffers begin with its first step
+        at.ahead -= first * at.ahead_stride;
+        at.signal -= first * at.signal_stride;
+        at.pile -= first * at.pile_stride;
+        replay_segment(loop, job, at, state.other, memory.work, first, last);
+      }
+      for (int k = last - 1; k >= first; --k) step_back(loop, at, first, k, state, job.grad_x);
+    }
+    end_back(plan, job, state.g, false);
+  }
+  if (job.grad_sizes)
+    for (std::int64_t c = 0; c < 4 * problem.runs; ++c) {
+      double sum = 0;
+      for (int b = 0; b < kMaxBlocks; ++b) sum += memory.sums[b * 4 * problem.runs + c];
+      job.grad_sizes[c] = T(sum);
+    }
+  return arena.used;
+}
+
+}  // namespace
+
+// Bytes of scratch that the call needs when `scratch` is null; else runs it.
+template <class T>
+std::size_t emp_forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char* scratch) {
+  const bool weighted = !all_ones(problem.weight, problem.num_edges);
+  return with_kind(problem, [&](auto kind) {
+    return forward<decltype(kind)>(problem, job, scratch, weighted);
+  });
+}
+
+template <class T>
+std::size_t emp_backward(const EmpProblem<T>& problem, const EmpBackward<T>& job, char* scratch) {
+  const bool weighted = !all_ones(problem.weight, problem.num_edges);
+  return with_kind(problem, [&](auto kind) {
+    return backward<decltype(kind)>(problem, job, scratch, weighted);
+  });
+}
+
+template std::size_t emp_forward(const EmpProblem<float>&, const EmpForward<float>&, char*);
+template std::size_t emp_forward(const EmpProblem<double>&, const EmpForward<double>&, char*);
+template std::size_t emp_backward(const EmpProblem<float>&, const EmpBackward<float>&, char*);
+template std::size_t emp_backward(const EmpProblem<double>&, const EmpBackward<double>&, char*);
+
+}  // namespace elasticgnn::ISA_NAMESPACE

@@ -1,0 +1,255 @@
+// The adjoint of one elastic step. With g the gradient of U after the step, t that of Z before it,
+// and G = s^2 (g + gradient of the next step's Ub):
+//   E   t_e <- J_e (t_e - gamma w (G_tail - G_head))          J: Jacobian of the projection
+//   N1  bar_i = beta sum +-t_e,  v_i = g_i + bar_i,  grad X_i += gamma s v_i,  S_i = s^2 v_i
+//   N2  g_i <- (1 - gamma) v_i + pull (sum_j w S_j - c_i S_i),  G_i <- s^2 (bar_i + g_i)
+// J needs Z before the projection: it is recomputed edge by edge from the last checkpoint of Z
+// and the rows Ub of the steps since then, so the dual is not kept step by step.
+#pragma once
+
+#include "emp_forward.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+enum Size { kLambda1 = 0, kGamma = 1, kBeta = 2, kPull = 3 };
+
+// Gradients beyond x: per edge, per node, and per run as one partial sum for each block.
+template <class T>
+struct Extras {
+  T *weight, *scale;  // null: not wanted
+  double* sizes;      // (kMaxBlocks, 4, runs), null: not wanted
+  bool any() const { return weight || scale || sizes; }
+};
+
+template <class T, int L, int Count, bool Runs, Shape S>
+struct Adjoint : Forward<T, L, Count, Runs, S> {
+  using Base = Forward<T, L, Count, Runs, S>;
+  using typename Base::P;
+  using typename Base::Proj;
+  using typename Base::R;
+  using typename Base::Vec;
+  using N = typename R::Number;
+  using Base::plan, Base::problem, Base::row, Base::rows, Base::pool;
+
+  Extras<T> extras;
+  Adjoint(const Plan<T>& plan_, Vec* pool_, const Extras<T>& extras_)
+      : Base{plan_, *plan_.problem, plan_.row(), R{plan_.problem->runs, plan_.problem->width}, pool_},
+        extras(extras_) {}
+
+  ELASTICGNN_INLINE void add(int block, Size which, N value) {
+    double* to = extras.sizes + (std::int64_t(block) * 4 + which) * problem.runs;
+    if constexpr (Runs) {
+      for (int lane = 0; lane < rows.tail; ++lane) to[rows.offset + lane] += double(value[lane]);
+    } else {
+      to[0] += double(value);
+    }
+  }
+  ELASTICGNN_INLINE T over_runs(Vec value) const { return P::sum(value); }
+
+  // zb <- Z + beta (Ub_i - Ub_j) of step k, from Z of step `first`; returns the sum of its squares
+  ELASTICGNN_INLINE Vec replay(const Sizes<R>& sizes, const States<T>& at, int first, int k,
+                               std::int64_t i, std::int64_t j, std::int64_t e, Bag<R>& zb) {
+    const T* from = at.dual[first];
+    for (int v = 0; v < rows.count(); ++v) zb[v] = from ? rows.load(from + e * row, v) : Vec{};
+    for (int now = first;; ++now) {
+      Vec squares{};
+      const T *own = at.ub(now) + i * row, *other = at.ub(now) + j * row;
+      for (int v = 0; v < rows.count(); ++v) {
+        zb[v] += sizes.beta * (rows.load(own, v) - rows.load(other, v));
+        if constexpr (S != Shape::box) squares += zb[v] * zb[v];
+      }
+      if (now == k) return squares;
+      if constexpr (S == Shape::box) {
+        for (int v = 0; v < rows.count(); ++v) zb[v] = Proj::clamp(sizes, rows, zb[v]);
+      } else {
+        const Vec factor = rows.spread(Proj::factor(sizes, Proj::length(rows, squares)));
+        for (int v = 0; v < rows.count(); ++v) zb[v] *= factor;
+      }
+    }
+  }
+
+  // h <- J h for a row zb of length `length`, and the gradients of lambda1 and beta in the map itself
+  ELASTICGNN_INLINE void apply_jacobian(const Sizes<R>& sizes, N length, Bag<R>& zb, Bag<R>& h,
+                                        int block) {
+    const N zero{}, one = zero + T(1);
+    const N limit = Proj::limit(sizes, length);
+    const N inverse = one / larger(length, sizes.tiny);
+    const N ratio = length > limit ? limit * inverse : one;
+    Vec products{};
+    for (int v = 0; v < rows.count(); ++v) products += zb[v] * h[v];
+    const N along = rows.fold(products) * inverse;  // <u, h>, u = zb / length
+    N bend = -ratio, by_lambda = one, by_beta = zero;
+    if constexpr (S == Shape::firm) {
+      const N falling = sizes.start * sizes.lambda1 - sizes.slope * length;
+      bend = falling < sizes.lambda1 ? (falling > zero ? -sizes.slope - ratio : -ratio) : -ratio;
+      by_lambda = falling < sizes.lambda1 ? (falling > zero ? sizes.start : zero) : one;
+      const N slide = sizes.start_beta * sizes.lambda1 - sizes.slope_beta * length;
+      by_beta = falling < sizes.lambda1 ? (falling > zero ? slide : zero) : zero;
+    }
+    const Vec outward = rows.spread(length > limit ? bend * along * inverse : zero);
+    const Vec inward = rows.spread(ratio);
+    for (int v = 0; v < rows.count(); ++v) h[v] = inward * h[v] + outward * zb[v];
+    if (extras.sizes) {
+      add(block, kLambda1, length > limit ? along * by_lambda : zero);
+      if constexpr (S == Shape::firm) add(block, kBeta, length > limit ? along * by_beta : zero);
+    }
+  }
+
+  ELASTICGNN_INLINE void apply_mask(const Sizes<R>& sizes, Bag<R>& zb, Bag<R>& h, int block) {
+    const Vec radius = rows.spread(sizes.lambda1);
+    Vec slope{};
+    for (int v = 0; v < rows.count(); ++v) {
+      slope += zb[v] > radius ? h[v] : (zb[v] < -radius ? -h[v] : Vec{});
+      h[v] = zb[v] > radius ? Vec{} : (zb[v] < -radius ? Vec{} : h[v]);
+    }
+    if (extras.sizes) add(block, kLambda1, rows.fold(slope));
+  }
+
+  // E for the edges that start in [low, high) at step k; `half` gets their sums of t.
+  void descend(int block, std::int64_t low, std::int64_t high, const States<T>& at, int first, int k,
+               const T* pull_rows, bool fresh, T* t, T* half) {
+    const Sizes<R> sizes(rows, problem);
+    Bag<R> own(pool, 0), sum(pool, 1), zb(pool, 2), h(pool, 3);
+    for (std::int64_t i = low; i < high; ++i) {
+      for (int v = 0; v < rows.count(); ++v)
+        own[v] = rows.load(pull_rows + i * row, v), sum[v] = Vec{};
+      std::int64_t e = plan.first_edge[i];
+      for (std::int64_t p = plan.middle(i); p < problem.start[i + 1]; ++p, ++e) {
+        const std::int64_t j = problem.column[p];
+        const Vec squares = replay(sizes, at, first, k, i, j, e, zb);
+        const T w = plan.slot_weight ? plan.slot_weight[p] : T(1);
+        const Vec share = sizes.gamma * w;
+        N length{};
+        if constexpr (S != Shape::box) length = Proj::length(rows, squares);
+        if (extras.weight) charge_weight(sizes, length, zb, own, pull_rows + j * row, e);
+        for (int v = 0; v < rows.count(); ++v) {
+          const Vec before = fresh ? Vec{} : rows.load(t + e * row, v);
+          h[v] = before - share * (own[v] - rows.load(pull_rows + j * row, v));
+        }
+        if constexpr (S == Shape::box) apply_mask(sizes, zb, h, block);
+        else apply_jacobian(sizes, length, zb, h, block);
+        for (int v = 0; v < rows.count(); ++v) {
+          rows.store(t + e * row, v, h[v]);
+          sum[v] += h[v];
+        }
+      }
+      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * row, v, sum[v]);
+    }
+  }
+
+  // grad w_e -= gamma <Z_e after the step, G_tail - G_head>
+  ELASTICGNN_INLINE void charge_weight(const Sizes<R>& sizes, N length, Bag<R>& zb, Bag<R>& own,
+                                       const T* other, std::int64_t e) {
+    Vec products{};
+    Vec factor = P::splat(T(1));
+    if constexpr (S != Shape::box) factor = rows.spread(Proj::factor(sizes, length));
+    for (int v = 0; v < rows.count(); ++v) {
+      const Vec z = S == Shape::box ? Proj::clamp(sizes, rows, zb[v]) : zb[v] * factor;
+      products += z * (own[v] - rows.load(other, v));
+    }
+    extras.weight[e] -= over_runs(products * sizes.gamma);
+  }
+
+  // N1; `bar` holds the halves of `descend` and then bar, `g` then v, `pull_rows` G and then S.
+  void collect(int block, std::int64_t low, std::int64_t high, const States<T>& at, int k, const T* t,
+               T* bar, T* g, T* pull_rows, T* grad_x) {
+    const Sizes<R> sizes(rows, problem);
+    Bag<R> sum(pool, 0);
+    for (std::int64_t i = low; i < high; ++i) {
+      for (int v = 0; v < rows.count(); ++v) sum[v] = rows.load(bar + i * row, v);
+      for (std::int64_t p = problem.start[i], end = plan.middle(i); p < end; ++p) {
+        const T* other = t + problem.edge[p] * row;
+        if (row >= 12 && p + Base::kAhead < end) this->fetch(t, problem.edge[p + Base::kAhead]);
+        for (int v = 0; v < rows.count(); ++v) sum[v] -= rows.load(other, v);
+      }
+      if (extras.any()) charge_node(sizes, at, k, i, block, sum, g, pull_rows);
+      const T s = problem.scale[i];
+      for (int v = 0; v < rows.count(); ++v) {
+        const Vec add_up = sizes.beta * sum[v], value = rows.load(g + i * row, v) + add_up;
+        rows.store(bar + i * row, v, add_up);
+        rows.store(g + i * row, v, value);
+        rows.store(pull_rows + i * row, v, value * (s * s));
+        const Vec x = rows.load(grad_x + i * row, v) + sizes.gamma * s * value;
+        rows.store(grad_x + i * row, v, x);
+      }
+    }
+  }
+
+  // Gradients of gamma, beta and scale that node i contributes in N1.
+  ELASTICGNN_INLINE void charge_node(const Sizes<R>& sizes, const States<T>& at, int k,
+                                     std::int64_t i, int block, Bag<R>& sum, const T* g,
+                                     const T* pull_rows) {
+    const T s = problem.scale[i];
+    Vec by_beta{}, by_gamma{}, by_share{}, by_change{}, by_pile{};
+    for (int v = 0; v < rows.count(); ++v) {
+      const Vec ub = rows.load(at.ub(k) + i * row, v), u = rows.load(at.u(k) + i * row, v);
+      const Vec q = at.dual[k] ? rows.load(at.q(k) + i * row, v) : Vec{};
+      const Vec value = rows.load(g + i * row, v) + sizes.beta * sum[v];
+      const Vec x = rows.load(problem.x + i * row, v);
+      by_beta += sum[v] * ub;
+      by_gamma += value * (s * x - u);
+      by_share += value * x;
+      by_change += value * (ub + sizes.gamma * (s * s) * q - sizes.gamma * s * x - (1 - sizes.gamma) * u);
+      by_pile += rows.load(pull_rows + i * row, v) * rows.load(at.q(k + 1) + i * row, v);
+    }
+    if (extras.sizes) {
+      add(block, kBeta, rows.fold(by_beta));
+      add(block, kGamma, rows.fold(by_gamma - by_pile));
+    }
+    if (extras.scale)
+      extras.scale[i] += over_runs(sizes.gamma * by_share + by_change * (2 / s) -
+                                   sizes.gamma * by_pile * (2 / s));
+  }
+
+  // N2; reads S, writes G over bar.
+  void spread(int block, std::int64_t low, std::int64_t high, const States<T>& at, int k,
+              const T* share_rows, T* g, T* bar) {
+    const Sizes<R> sizes(rows, problem);
+    Bag<R> total(pool, 0);
+    for (std::int64_t i = low; i < high; ++i) {
+      this->gather(share_rows, i, total);
+      const T s = problem.scale[i], c = plan.total(i);
+      Vec by_pull{};
+      for (int v = 0; v < rows.count(); ++v) {
+        const Vec change = total[v] - c * rows.load(share_rows + i * row, v);
+        const Vec value = (1 - sizes.gamma) * rows.load(g + i * row, v) + sizes.pull * change;
+        if (extras.sizes) by_pull += change * rows.load(at.u(k) + i * row, v);
+        rows.store(bar + i * row, v, (rows.load(bar + i * row, v) + value) * (s * s));
+        rows.store(g + i * row, v, value);
+      }
+      if (extras.sizes) add(block, kPull, rows.fold(by_pull));
+      if (extras.weight) charge_pull(sizes, at.u(k), share_rows, i);
+    }
+  }
+
+  // grad w_e -= pull <S_i - S_j, U_i - U_j> for the edges that start at i
+  void charge_pull(const Sizes<R>& sizes, const T* u, const T* share_rows, std::int64_t i) {
+    std::int64_t e = plan.first_edge[i];
+    for (std::int64_t p = plan.middle(i); p < problem.start[i + 1]; ++p, ++e) {
+      const std::int64_t j = problem.column[p] * row, own = i * row;
+      Vec products{};
+      for (int v = 0; v < rows.count(); ++v)
+        products += (rows.load(share_rows + own, v) - rows.load(share_rows + j, v)) *
+                    (rows.load(u + own, v) - rows.load(u + j, v));
+      extras.weight[e] -= over_runs(products * sizes.pull);
+    }
+  }
+
+  // The adjoint of `run_plain`'s step: S_i <- s^2 ((1 - gamma) g_i + pull (sum w S_j - c S_i)).
+  void spread_plain(std::int64_t low, std::int64_t high, const T* from, T* to, T* grad_x) {
+    const Sizes<R> sizes(rows, problem);
+    Bag<R> total(pool, 0);
+    for (std::int64_t i = low; i < high; ++i) {
+      this->gather(from, i, total);
+      const T s = problem.scale[i], c = plan.total(i);
+      for (int v = 0; v < rows.count(); ++v) {
+        const Vec own = rows.load(from + i * row, v);
+        const Vec value = (1 - sizes.gamma) * own + sizes.pull * (s * s) * (total[v] - c * own);
+        rows.store(to + i * row, v, value);
+        rows.store(grad_x + i * row, v, rows.load(grad_x + i * row, v) + sizes.gamma / s * own);
+      }
+    }
+  }
+};
+
+}  // namespace elasticgnn::ISA_NAMESPACE

@@ -1,0 +1,131 @@
+// Per-call preparation: scratch memory, slot weights, and fixed blocks of nodes for the threads.
+#pragma once
+
+#include <omp.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "emp.h"
+#include "vec.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+// Hands out 64-byte aligned pieces of one buffer; with a null base it only counts.
+struct Arena {
+  char* base;
+  std::size_t used = 0;
+
+  template <class T>
+  T* take(std::int64_t count) {
+    const std::size_t offset = used;
+    used += (std::size_t(count) * sizeof(T) + 63) / 64 * 64;
+    return base == nullptr ? nullptr : reinterpret_cast<T*>(base + offset);
+  }
+};
+
+constexpr int kMaxBlocks = 64;
+
+// Blocks depend on the graph alone, never on the number of threads: a sum over blocks has one order.
+struct Blocks {
+  int count;
+  std::int64_t bound[kMaxBlocks + 1];
+};
+
+template <class T>
+struct Plan {
+  const EmpProblem<T>* problem;
+  std::int64_t* first_edge;  // (n + 1): first edge whose tail is >= i
+  T* slot_weight;            // (2m), or null: all weights are 1
+  T* total_weight;           // (n), or null
+  Blocks by_slot, by_tail, by_head;
+  int threads;
+
+  std::int64_t row() const { return problem->runs * problem->width; }
+  std::int64_t middle(std::int64_t i) const {  // first slot of i that leads upwards
+    return problem->start[i + 1] - (first_edge[i + 1] - first_edge[i]);
+  }
+  T total(std::int64_t i) const {
+    return total_weight ? total_weight[i] : T(problem->start[i + 1] - problem->start[i]);
+  }
+};
+
+template <class Prefix>
+Blocks balance(std::int64_t num_nodes, const Prefix& prefix) {
+  constexpr std::int64_t kNodeCost = 3;  // a node costs about as much as three of its slots
+  Blocks blocks;
+  const std::int64_t wish = num_nodes / 32;
+  blocks.count = int(wish < 1 ? 1 : wish > kMaxBlocks ? kMaxBlocks : wish);
+  const std::int64_t all = prefix(num_nodes) + kNodeCost * num_nodes;
+  blocks.bound[0] = 0;
+  for (int b = 1; b <= blocks.count; ++b) {
+    const std::int64_t target = all * b / blocks.count;
+    std::int64_t low = blocks.bound[b - 1], high = num_nodes;
+    while (low < high) {
+      const std::int64_t half = (low + high) / 2;
+      if (prefix(half) + kNodeCost * half < target) low = half + 1; else high = half;
+    }
+    blocks.bound[b] = b == blocks.count ? num_nodes : low;
+  }
+  return blocks;
+}
+
+template <class T>
+bool all_ones(const T* weight, std::int64_t size) {
+  std::int64_t others = 0;
+  for (std::int64_t e = 0; e < size; ++e) others += weight[e] != T(1);
+  return others == 0;
+}
+
+// `weighted` decides the layout, so it is asked for before the memory is.
+template <class T>
+Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
+  Plan<T> plan{};
+  const std::int64_t n = problem.num_nodes;
+  plan.problem = &problem;
+  plan.first_edge = arena.take<std::int64_t>(n + 1);
+  plan.slot_weight = weighted ? arena.take<T>(2 * problem.num_edges) : nullptr;
+  plan.total_weight = weighted ? arena.take<T>(n) : nullptr;
+  if (arena.base == nullptr) return plan;
+
+  std::int64_t edges = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    plan.first_edge[i] = edges;
+    std::int64_t low = problem.start[i], high = problem.start[i + 1];
+    while (low < high) {  // columns ascend: find the first above i
+      const std::int64_t half = (low + high) / 2;
+      if (problem.column[half] < i) low = half + 1; else high = half;
+    }
+    edges += problem.start[i + 1] - low;
+  }
+  plan.first_edge[n] = edges;
+  if (weighted) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      T sum = 0;
+      for (std::int64_t p = problem.start[i]; p < problem.start[i + 1]; ++p)
+        sum += plan.slot_weight[p] = problem.weight[problem.edge[p]];
+      plan.total_weight[i] = sum;
+    }
+  }
+  const auto* start = problem.start;
+  const auto* first = plan.first_edge;
+  plan.by_slot = balance(n, [=](std::int64_t i) { return start[i]; });
+  plan.by_tail = balance(n, [=](std::int64_t i) { return first[i]; });
+  plan.by_head = balance(n, [=](std::int64_t i) { return start[i] - first[i]; });
+  const std::int64_t work = (2 * problem.num_edges + 3 * n) * (plan.row() + 8);
+  constexpr std::int64_t kWorth = 1 << 16;  // below this much per thread a barrier costs more than it saves
+  const std::int64_t useful = work / kWorth + 1;
+  plan.threads = int(useful < problem.threads ? useful : problem.threads);
+  return plan;
+}
+
+// Calls body(block, first node, last node) for the blocks of this thread.
+template <class Body>
+ELASTICGNN_INLINE void for_blocks(const Blocks& blocks, const Body& body) {
+  const int threads = omp_get_num_threads(), me = omp_get_thread_num();
+  const int low = int(std::int64_t(blocks.count) * me / threads);
+  const int high = int(std::int64_t(blocks.count) * (me + 1) / threads);
+  for (int b = low; b < high; ++b) body(b, blocks.bound[b], blocks.bound[b + 1]);
+}
+
+}  // namespace elasticgnn::ISA_NAMESPACE
