@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def node_order(edges: EdgeRows, features: FeatureRows | None) -> tuple[str, ...]
     if edges.nodes is not None:
         return edges.nodes
     pairs = zip(edges.source, edges.target, strict=True)
-    ids = tuple(dict.fromkeys(end for pair in pairs for end in pair))
+    ids = tuple(dict.fromkeys(chain.from_iterable(pairs)))
     numbers = whole_numbers(ids)
     return tuple(map(str, sorted(numbers))) if numbers else ids
 
@@ -80,7 +81,10 @@ def merge_rows(index: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, int]:
     Rows that name the same pair add up. But where the file lists every edge in both directions
     with equal weight, it is a symmetric listing, and each edge counts once.
     """
-    pairs, slot = torch.unique(index.sort(dim=0).values, dim=1, return_inverse=True)
+    low, high = index.min(0).values, index.max(0).values
+    size = int(high.max()) + 1
+    key, slot = torch.unique(low * size + high, return_inverse=True)
+    pairs = torch.stack([key // size, key % size])
     direction = (index[0] < index[1]).long()
     total = torch.zeros(2, pairs.shape[1], dtype=torch.float64)
     total.index_put_((direction, slot), weight, accumulate=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "?"})
+SPACE = re.compile(r"[^\S\n]")  # white space besides line ends
 SHOWN = 40  # characters of a bad cell that a message repeats
 
 
@@ -98,27 +100,32 @@ def split_text(path: Path, text: str, delimiter: str) -> tuple[list[list[str]], 
     try:
         for cells in reader:
             if cells and (len(cells) > 1 or cells[0].strip()):
-                rows.append([cell.strip() for cell in cells])
+                rows.append(cells)
                 line.append(reader.line_num)
-                check_width(path, rows, line, delimiter)
     except csv.Error as error:
-        raise ValueError(
-            f"{path}, row {reader.line_num}: must be plain CSV, got: {error}"
-        ) from None
+        row = reader.line_num
+        raise ValueError(f"{path}, row {row}: must be plain CSV, got: {error}") from None
+    check_widths(path, rows, line, delimiter)
+    if SPACE.search(text):
+        rows = [[cell.strip() for cell in cells] for cells in rows]
     return rows, line
 
 
-def check_width(path: Path, rows: list[list[str]], line: list[int], delimiter: str) -> None:
-    found, expected = len(rows[-1]), len(rows[0])
-    if found != expected:
-        raise ValueError(
-            f"{path}, row {line[-1]}: must have {expected} columns like row {line[0]}, got {found}"
-        )
-    if found == 1:
+def check_widths(path: Path, rows: list[list[str]], line: list[int], delimiter: str) -> None:
+    """Refuses one column, and rows that are longer or shorter than the first."""
+    widths = list(map(len, rows))
+    expected = widths[0] if widths else 2
+    if expected == 1:
         name = {",": "commas", "\t": "tabs"}[delimiter]
         raise ValueError(
-            f"{path}, row {line[-1]}: columns must be separated by {name}, "
-            f"got one column {short(rows[-1][0])!r}"
+            f"{path}, row {line[0]}: columns must be separated by {name}, "
+            f"got one column {short(rows[0][0])!r}"
+        )
+    row = next((row for row, width in enumerate(widths) if width != expected), None)
+    if row is not None:
+        raise ValueError(
+            f"{path}, row {line[row]}: must have {expected} columns like row {line[0]}, "
+            f"got {widths[row]}"
         )
 
 

@@ -33,21 +33,33 @@ def read_edge_table(path: Path) -> EdgeRows:
     table = read_lines(path)
     table = with_header(table, looks_like_edge_header(table))
     source, target, weight = edge_columns(table)
-    for row, cells in enumerate(table.rows):
-        for position in (source, target):
-            if is_missing(cells[position]):
-                raise table.error(row, position, "a node id must be there")
-    used = {source, target, weight}
-    unused = [table.column_name(k) for k in range(table.width) if k not in used]
-    notes = (f"{path.name}: columns not used: {', '.join(unused)}",) if unused else ()
     return EdgeRows(
         path,
-        [cells[source] for cells in table.rows],
-        [cells[target] for cells in table.rows],
+        end_cells(table, source),
+        end_cells(table, target),
         None if weight is None else edge_weights(table, weight),
         list(table.line),
-        notes=notes,
+        notes=unused_columns(table, {source, target, weight}),
     )
+
+
+def end_cells(table: Table, position: int) -> list[str]:
+    """One end of every edge; none may be empty or stand for a missing value."""
+    ids = [cells[position] for cells in table.rows]
+    if any(map(is_missing, set(ids))):
+        row = next(row for row, cell in enumerate(ids) if is_missing(cell))
+        raise table.error(row, position, "a node id must be there")
+    return ids
+
+
+def unused_columns(table: Table, used: set[int | None]) -> tuple[str, ...]:
+    """A note that names the columns nobody asked for, the first few of them."""
+    unused = [position for position in range(table.width) if position not in used]
+    if not unused:
+        return ()
+    names = ", ".join(table.column_name(position) for position in unused[:5])
+    more = f" and {len(unused) - 5} more" if len(unused) > 5 else ""
+    return (f"{table.path.name}: columns not used: {names}{more}",)
 
 
 def looks_like_edge_header(table: Table) -> bool:
