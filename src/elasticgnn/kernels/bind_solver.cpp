@@ -27,12 +27,13 @@ T* at(Address address) {
   return reinterpret_cast<T*>(address);
 }
 
-Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Address start, Address incident,
-               Address tail, Address head) {
+Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Address leave, Address enter,
+               Address entering, Address tail, Address head) {
   return {nodes,
           edges,
-          at<const std::int64_t>(start),
-          at<const std::int32_t>(incident),
+          at<const std::int32_t>(leave),
+          at<const std::int32_t>(enter),
+          at<const std::int32_t>(entering),
           at<const std::int32_t>(tail),
           at<const std::int32_t>(head)};
 }
@@ -105,10 +106,10 @@ void average_pieces(std::int64_t nodes, int d, const std::int32_t* label, const 
 
 void bind_solver(nb::module_& module) {
   nb::class_<Mesh>(module, "Mesh").def("__init__", [](Mesh* self, std::int64_t nodes,
-                                                      std::int64_t edges, Address start,
-                                                      Address incident, Address tail,
-                                                      Address head) {
-    new (self) Mesh(make_mesh(nodes, edges, start, incident, tail, head));
+                                                      std::int64_t edges, Address leave,
+                                                      Address enter, Address entering,
+                                                      Address tail, Address head) {
+    new (self) Mesh(make_mesh(nodes, edges, leave, enter, entering, tail, head));
   });
   module.def(
       "solver_advance",

@@ -2,8 +2,8 @@
 //
 // Everything speaks of the scaled signal U = s F of a problem
 //     1/2 sum_i h_i |U_i - b_i|^2 + sum_e w_e (lambda1 |U_i - U_j| + lambda2/2 |U_i - U_j|^2)
-// and of the flow V = w W of its folded dual. `incident` lists node i's edges from start[i] on:
-// e where i is the tail, ~e where it is the head.
+// and of the flow V = w W of its folded dual. Edges are sorted by tail: those that leave node i are
+// leave[i] to leave[i+1]; those that enter it are entering[enter[i]] to entering[enter[i+1]].
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@ namespace elasticgnn {
 
 struct Mesh {
   std::int64_t nodes, edges;
-  const std::int64_t* start;
-  const std::int32_t* incident;
+  const std::int32_t* leave;
+  const std::int32_t* enter;
+  const std::int32_t* entering;
   const std::int32_t* tail;
   const std::int32_t* head;
 };

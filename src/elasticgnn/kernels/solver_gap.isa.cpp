@@ -56,14 +56,18 @@ GapTerms edge_terms(const Pair& p, std::int64_t e) {
 GapTerms node_terms(const Pair& p, std::int64_t i) {
   const int d = p.channels;
   const double h = p.stiff[i];
-  const std::int64_t degree = p.mesh.start[i + 1] - p.mesh.start[i];
+  const std::int64_t degree =
+      p.mesh.leave[i + 1] - p.mesh.leave[i] + p.mesh.enter[i + 1] - p.mesh.enter[i];
   GapTerms total{0, 0, 0, 0};
   for (int k = 0; k < d; ++k) {
     double flux = 0, size = 0;
-    for (std::int64_t q = p.mesh.start[i]; q < p.mesh.start[i + 1]; ++q) {
-      const std::int64_t e = p.mesh.incident[q];
-      const double v = p.flow[(e >= 0 ? e : ~e) * d + k];
-      flux += e >= 0 ? v : -v;
+    for (std::int64_t e = p.mesh.leave[i]; e < p.mesh.leave[i + 1]; ++e) {
+      flux += p.flow[e * d + k];
+      size += std::abs(p.flow[e * d + k]);
+    }
+    for (std::int64_t q = p.mesh.enter[i]; q < p.mesh.enter[i + 1]; ++q) {
+      const double v = p.flow[std::int64_t(p.mesh.entering[q]) * d + k];
+      flux -= v;
       size += std::abs(v);
     }
     p.divergence[i * d + k] = flux;
@@ -135,10 +139,11 @@ void flow_signal(const Pair& p, double* out) {
   for (std::int64_t i = 0; i < p.mesh.nodes; ++i) {
     double* u = out + i * d;
     for (int k = 0; k < d; ++k) u[k] = 0;
-    for (std::int64_t q = p.mesh.start[i]; q < p.mesh.start[i + 1]; ++q) {
-      const std::int64_t e = p.mesh.incident[q];
-      const double* v = p.flow + (e >= 0 ? e : ~e) * d;
-      for (int k = 0; k < d; ++k) u[k] += e >= 0 ? v[k] : -v[k];
+    for (std::int64_t e = p.mesh.leave[i]; e < p.mesh.leave[i + 1]; ++e)
+      for (int k = 0; k < d; ++k) u[k] += p.flow[e * d + k];
+    for (std::int64_t q = p.mesh.enter[i]; q < p.mesh.enter[i + 1]; ++q) {
+      const double* v = p.flow + std::int64_t(p.mesh.entering[q]) * d;
+      for (int k = 0; k < d; ++k) u[k] -= v[k];
     }
     for (int k = 0; k < d; ++k) u[k] = p.center[i * d + k] - u[k] / p.stiff[i];
   }

@@ -15,23 +15,44 @@ inline int width(int channels) {
   return D > 0 ? D : channels;
 }
 
-// U_i <- b_i - (sum of +-Y over i's edges) / h_i
+// U_i <- b_i - (sum of +-Y over i's edges) / h_i; the row lives in registers.
+template <class T, int D>
+inline void primal_row(const Ascent<T>& p, std::int64_t i) {
+  T u[D] = {};
+  const std::int64_t last = p.mesh.leave[i + 1], end = p.mesh.enter[i + 1];
+  for (std::int64_t e = p.mesh.leave[i]; e < last; ++e)
+    for (int k = 0; k < D; ++k) u[k] += p.ahead[e * D + k];
+  for (std::int64_t q = p.mesh.enter[i]; q < end; ++q) {
+    const T* y = p.ahead + std::int64_t(p.mesh.entering[q]) * D;
+    for (int k = 0; k < D; ++k) u[k] -= y[k];
+  }
+  const T gain = p.gain[i];
+  for (int k = 0; k < D; ++k) p.signal[i * D + k] = p.base[i * D + k] - gain * u[k];
+}
+
+// The same for any number of channels: the row lives in `signal`.
+template <class T>
+inline void long_primal_row(const Ascent<T>& p, std::int64_t i) {
+  const int d = p.channels;
+  T* u = p.signal + i * d;
+  std::fill(u, u + d, T(0));
+  for (std::int64_t e = p.mesh.leave[i]; e < p.mesh.leave[i + 1]; ++e)
+    for (int k = 0; k < d; ++k) u[k] += p.ahead[e * d + k];
+  for (std::int64_t q = p.mesh.enter[i]; q < p.mesh.enter[i + 1]; ++q) {
+    const T* y = p.ahead + std::int64_t(p.mesh.entering[q]) * d;
+    for (int k = 0; k < d; ++k) u[k] -= y[k];
+  }
+  for (int k = 0; k < d; ++k) u[k] = p.base[i * d + k] - p.gain[i] * u[k];
+}
+
 template <class T, int D>
 void primal_sweep(const Ascent<T>& p) {
-  const int d = width<D>(p.channels);
 #pragma omp parallel for schedule(static) num_threads(p.threads)
   for (std::int64_t i = 0; i < p.mesh.nodes; ++i) {
-    T local[D > 0 ? D : 1];
-    T* u = D > 0 ? local : p.signal + i * d;
-    for (int k = 0; k < d; ++k) u[k] = 0;
-    for (std::int64_t q = p.mesh.start[i]; q < p.mesh.start[i + 1]; ++q) {
-      const std::int64_t e = p.mesh.incident[q];
-      const T* y = p.ahead + (e >= 0 ? e : ~e) * d;
-      const T sign = e >= 0 ? T(1) : T(-1);
-      for (int k = 0; k < d; ++k) u[k] += sign * y[k];
-    }
-    const T gain = p.gain[i];
-    for (int k = 0; k < d; ++k) p.signal[i * d + k] = p.base[i * d + k] - gain * u[k];
+    if constexpr (D > 0)
+      primal_row<T, D>(p, i);
+    else
+      long_primal_row<T>(p, i);
   }
 }
 
@@ -50,6 +71,7 @@ inline T dual_row(T* flow, T* ahead, const T* tail, const T* head, T step, T rad
   T factor = 1;
   if (!Entrywise) {
     T square = 0;
+#pragma GCC unroll 4
     for (int k = 0; k < d; ++k) {
       const T v = ahead[k] + step * (tail[k] - head[k]);
       square += v * v;
@@ -58,6 +80,7 @@ inline T dual_row(T* flow, T* ahead, const T* tail, const T* head, T step, T rad
     factor = shrunk(r, radius, mix) / std::max(r, std::numeric_limits<T>::min());
   }
   T turn = 0;
+#pragma GCC unroll 4
   for (int k = 0; k < d; ++k) {
     T v = ahead[k] + step * (tail[k] - head[k]);
     v = Entrywise ? std::copysign(shrunk(std::abs(v), radius, mix), v) : v * factor;
@@ -77,15 +100,15 @@ T dual_chunk(const Ascent<T>& p, std::int64_t begin, std::int64_t end, T momentu
   T* const ahead = p.ahead;
   const std::int32_t* const tail = p.mesh.tail;
   const std::int32_t* const head = p.mesh.head;
+  const T *const steps = p.step, *const radii = p.radius, *const mixes = p.mix;
+  const T step = *steps, radius = *radii, mix = *mixes;  // of all rows, if shared
   T turn = 0;
 #pragma omp simd reduction(+ : turn)
-  for (std::int64_t e = begin; e < end; ++e) {
-    const std::int64_t at = Shared ? 0 : e;
-    turn += dual_row<T, D, Entrywise>(flow + e * d, ahead + e * d,
-                                      signal + std::int64_t(tail[e]) * d,
-                                      signal + std::int64_t(head[e]) * d, p.step[at],
-                                      p.radius[at], p.mix[at], momentum, d);
-  }
+  for (std::int64_t e = begin; e < end; ++e)
+    turn += dual_row<T, D, Entrywise>(
+        flow + e * d, ahead + e * d, signal + std::int64_t(tail[e]) * d,
+        signal + std::int64_t(head[e]) * d, Shared ? step : steps[e], Shared ? radius : radii[e],
+        Shared ? mix : mixes[e], momentum, d);
   return turn;
 }
 

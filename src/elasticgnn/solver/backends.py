@@ -84,6 +84,8 @@ class PlainBackend:
             scale = instance.scale[instance.missing, None]
             return Bounds(box.low / scale, box.high / scale)
         nothing = Bounds(signal[instance.missing], signal[instance.missing])
+        if instance.lambda1 == instance.lambda2 == 0:
+            return nothing  # no penalty, no flow: missing values add nothing
         return trend_bounds(instance, measure(instance, signal, flow, nothing).objective)
 
     def follow(self, signal: Array) -> None:
@@ -107,6 +109,7 @@ class NativeBackend:
         self.center = np.ascontiguousarray(data * instance.scale[:, None])
         self.bounds = order_zero_bounds(instance) if len(instance.missing) else None
         self.reach = 0.1 * float(np.abs(self.center - self.center.mean(0)).mean() or 1.0)
+        self.turn = 1 / LADDER  # try a smaller joining distance next
         self._start(flow, np.float64 if wide else np.float32)
 
     def _start(self, flow: Array, dtype: type) -> None:
@@ -129,18 +132,13 @@ class NativeBackend:
         best = signal, self._measure(signal, flow)
         if self.scaled.lambda1 == 0 or not self.scaled.mesh.num_edges:
             return best
-        trials: dict[float, tuple[Array, Measure]] = {}
-        reach = self.reach
-        while True:
-            for near in (reach, reach / LADDER, reach * LADDER):
-                if near not in trials:
-                    trials[near] = self._averaged(signal, flow, near)
-            winner = min(trials, key=lambda r: trials[r][1].gap)
-            if winner == reach or len(trials) > 8:
-                break
-            reach = winner
-        self.reach = winner
-        return min(best, trials[winner], key=lambda pair: pair[1].gap)
+        here = self._averaged(signal, flow, self.reach)
+        there = self._averaged(signal, flow, self.reach * self.turn)
+        if there[1].gap < here[1].gap:
+            self.reach *= self.turn
+        else:
+            self.turn = 1 / self.turn
+        return min(best, here, there, key=lambda pair: pair[1].gap)
 
     def _averaged(self, signal: Array, flow: Array, reach: float) -> tuple[Array, Measure]:
         label, count = self.scaled.pieces(signal, reach)

@@ -94,8 +94,9 @@ def build_instance(
     weight = _checked_weight(data_weight, graph)
     rows = np.where(weight[:, None] > 0, rows, 0.0)
     _check_finite(rows)
-    return Instance(np.ascontiguousarray(rows), weight, graph, **strengths, norm=penalty.norm,
-                    order=order)
+    return Instance(
+        np.ascontiguousarray(rows), weight, graph, **strengths, norm=penalty.norm, order=order
+    )
 
 
 def _check_signal(x: Tensor, graph: Graph) -> None:

@@ -29,14 +29,15 @@ def loops() -> ModuleType:
 class Mesh:
     """The graph as the loops read it; keeps alive the arrays whose addresses they hold."""
 
-    start: NDArray[np.int64]
-    incident: NDArray[np.int32]
-    tail: NDArray[np.int32]
-    head: NDArray[np.int32]
+    leave: NDArray[np.int32]  # (n + 1,) edges leave[i] to leave[i+1] have node i as tail
+    enter: NDArray[np.int32]  # (n + 1,) and entering[enter[i]] to entering[enter[i+1]] as head
+    entering: NDArray[np.int32]  # (m,)
+    tail: NDArray[np.int32]  # (m,) ascending
+    head: NDArray[np.int32]  # (m,)
 
     @property
     def num_nodes(self) -> int:
-        return len(self.start) - 1
+        return len(self.leave) - 1
 
     @property
     def num_edges(self) -> int:
@@ -44,28 +45,20 @@ class Mesh:
 
     @cached_property
     def handle(self) -> object:
-        arrays = (self.start, self.incident, self.tail, self.head)
+        arrays = (self.leave, self.enter, self.entering, self.tail, self.head)
         return loops().Mesh(self.num_nodes, self.num_edges, *(a.ctypes.data for a in arrays))
 
 
-def build_mesh(instance: Instance) -> Mesh:
-    """The mesh of the instance's graph: each node's edges, ~e where the node is the head."""
-    slots = instance.graph.slots
-    start, column, edge = (t.cpu().numpy() for t in (slots.start, slots.column, slots.edge))
-    row = np.repeat(np.arange(len(start) - 1, dtype=np.int32), np.diff(start))
-    incident = np.where(column > row, edge, ~edge)
-    ends = (end.cpu().numpy().astype(np.int32) for end in (instance.graph.tail, instance.graph.head))
-    return Mesh(np.ascontiguousarray(start), incident, *ends)
+def build_mesh(tail: NDArray[np.int32], head: NDArray[np.int32], num_nodes: int) -> Mesh:
+    """The mesh of edges that are sorted by tail."""
+    entering = np.argsort(head, kind="stable").astype(np.int32)
+    return Mesh(_starts(tail, num_nodes), _starts(head, num_nodes), entering, tail, head)
 
 
-def mesh_of_edges(tail: NDArray[np.int32], head: NDArray[np.int32], num_nodes: int) -> Mesh:
-    """The mesh of any list of edges."""
-    edge = np.arange(len(tail), dtype=np.int32)
-    node = np.concatenate([tail, head])
-    order = np.argsort(node, kind="stable")
-    start = np.zeros(num_nodes + 1, dtype=np.int64)
+def _starts(node: NDArray[np.int32], num_nodes: int) -> NDArray[np.int32]:
+    start = np.zeros(num_nodes + 1, dtype=np.int32)
     np.cumsum(np.bincount(node, minlength=num_nodes), out=start[1:])
-    return Mesh(start, np.concatenate([edge, ~edge])[order], tail, head)
+    return start
 
 
 @dataclass(frozen=True)
@@ -135,16 +128,16 @@ class Scaled:
         """U averaged over each piece, weighted by `stiff`."""
         out, mean, total = np.empty_like(signal), np.zeros((count, self.channels)), np.zeros(count)
         arrays = (label, stiff, signal, mean, total, out)
-        loops().solver_average(
-            self.mesh.num_nodes, self.channels, *(a.ctypes.data for a in arrays)
-        )
+        loops().solver_average(self.mesh.num_nodes, self.channels, *(a.ctypes.data for a in arrays))
         return out
 
 
 def build_scaled(instance: Instance) -> Scaled:
-    scale = instance.scale
+    """The instance in U = s F: b = s X and h = c / s^2."""
+    scale, graph = instance.scale, instance.graph
+    tail, head = (end.cpu().numpy().astype(np.int32) for end in (graph.tail, graph.head))
     return Scaled(
-        build_mesh(instance),
+        build_mesh(tail, head, instance.graph.num_nodes),
         np.ascontiguousarray(instance.x * scale[:, None]),
         instance.data_weight / scale**2,
         np.ascontiguousarray(instance.row_weight),
@@ -166,7 +159,7 @@ def measure_scaled(
     pull, rows = divergence[missing], signal[missing]
     far = np.where(pull > 0, bounds.low, bounds.high)
     extra = float(((rows - far) * pull).sum())
-    edges = np.diff(scaled.mesh.start)[missing] + 4
+    edges = (np.diff(scaled.mesh.leave) + np.diff(scaled.mesh.enter))[missing] + 4
     reach = np.abs(rows) + np.maximum(np.abs(bounds.low), np.abs(bounds.high))
     largest = np.abs(flow).max(initial=0.0)
     noise = EPS * float((reach * (edges**2 * largest)[:, None]).sum())
@@ -183,7 +176,9 @@ class NativeAscent:
         total = stiff.sum()
         self.shift = (stiff @ center) / total if total > 0 else center.sum(0)
         step, beta = _steps(scaled, stiff)
-        mix = np.zeros_like(beta) if scaled.lambda2 == 0 else scaled.lambda2 / (beta + scaled.lambda2)
+        mix = (
+            np.zeros_like(beta) if scaled.lambda2 == 0 else scaled.lambda2 / (beta + scaled.lambda2)
+        )
         rows = [step, scaled.lambda1 * scaled.weight, mix]
         self.stride = int(any(len(r) and (r != r[0]).any() for r in rows))
         self.rows = [np.ascontiguousarray(r if self.stride else r[:1], dtype=dtype) for r in rows]
@@ -209,11 +204,25 @@ class NativeAscent:
 
     def advance(self, steps: int) -> None:
         scaled = self.scaled
-        arrays = (self.base, self.gain, *self.rows, self.signal, self.flow, self.ahead, self.partial)
+        arrays = (
+            self.base,
+            self.gain,
+            *self.rows,
+            self.signal,
+            self.flow,
+            self.ahead,
+            self.partial,
+        )
         self.age = loops().solver_advance(
-            self.dtype is np.float64, scaled.mesh.handle, scaled.channels, self.stride,
-            torch.get_num_threads(), scaled.entrywise, *(a.ctypes.data for a in arrays),
-            steps, self.age,
+            self.dtype is np.float64,
+            scaled.mesh.handle,
+            scaled.channels,
+            self.stride,
+            torch.get_num_threads(),
+            scaled.entrywise,
+            *(a.ctypes.data for a in arrays),
+            steps,
+            self.age,
         )
 
 
@@ -225,5 +234,7 @@ def _steps(scaled: Scaled, stiff: Array) -> tuple[Array, Array]:
     )
     load /= stiff
     curvature = load[mesh.tail] + load[mesh.head]
-    beta = np.divide(1.0, curvature, out=np.zeros_like(weight), where=(curvature > 0) & (weight > 0))
+    beta = np.divide(
+        1.0, curvature, out=np.zeros_like(weight), where=(curvature > 0) & (weight > 0)
+    )
     return weight * beta, beta

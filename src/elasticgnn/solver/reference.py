@@ -17,7 +17,9 @@ def flow_steps(instance: Instance, stiffness: Array) -> Array:
     omega = instance.row_weight
     load = abs(instance.adjoint) @ omega
     curvature = abs(instance.operator) @ (load / stiffness)
-    return np.divide(omega, curvature, out=np.zeros_like(omega), where=(curvature > 0) & (omega > 0))
+    return np.divide(
+        omega, curvature, out=np.zeros_like(omega), where=(curvature > 0) & (omega > 0)
+    )
 
 
 def shrink_rows(instance: Instance, rows: Array, radius: Array, mix: Array) -> Array:

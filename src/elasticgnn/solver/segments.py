@@ -47,7 +47,9 @@ def boundary_edges(
         reach = torch.maximum(size[graph.tail], size[graph.head])
     saturation = (reach / lambda1 if lambda1 > 0 else torch.ones_like(reach))[edge]
     by_jump = torch.argsort(jump[edge], descending=True, stable=True)
-    rank = by_jump[torch.argsort(saturation[by_jump].round(decimals=6), descending=True, stable=True)]
+    rank = by_jump[
+        torch.argsort(saturation[by_jump].round(decimals=6), descending=True, stable=True)
+    ]
     edge = edge[rank]
     ends = torch.stack([labels[graph.tail[edge]], labels[graph.head[edge]]], 1)
     return Boundary(edge, ends, saturation[rank], jump[edge])
