@@ -43,7 +43,7 @@ class SparseProduct(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, features: SparseFeatures, value: Tensor, weight: Tensor) -> Tensor:
-        ctx.features = features
+        ctx.features, ctx.own_values = features, value is features.value
         ctx.save_for_backward(value)
         return multiply(features, value, weight)
 
@@ -52,7 +52,7 @@ class SparseProduct(torch.autograd.Function):
         (value,) = ctx.saved_tensors
         features: SparseFeatures = ctx.features
         transpose = features.transpose
-        if value is not features.value:
+        if not ctx.own_values:
             return None, None, multiply(transpose, value[features.transpose_order], grad)
         return None, None, multiply(transpose, transpose.value, grad)
 

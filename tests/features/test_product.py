@@ -1,0 +1,89 @@
+"""Feature products against dense ones, with and without dropout."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elasticgnn.features import DropoutNoise, SparseFeatures, feature_product
+from elasticgnn.features.product import multiply_plainly
+
+
+def random_features(rows, columns, seed, share=0.3):
+    generator = torch.Generator().manual_seed(seed)
+    dense = torch.randn(rows, columns, generator=generator)
+    return dense * (torch.rand(rows, columns, generator=generator) < share)
+
+
+@given(
+    rows=st.integers(0, 40),
+    columns=st.integers(1, 30),
+    width=st.sampled_from([0, 1, 7, 16, 17, 64, 70]),
+    seed=st.integers(0, 99),
+)
+def test_sparse_product_equals_the_dense_one(rows, columns, width, seed):
+    dense = random_features(rows, columns, seed)
+    weight = torch.randn(columns, width, generator=torch.Generator().manual_seed(seed + 1))
+    product = feature_product(SparseFeatures.from_dense(dense), weight)
+    torch.testing.assert_close(product, dense @ weight)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_gradient_with_respect_to_the_weight_equals_the_dense_one(dtype):
+    dense = random_features(50, 20, 3).to(dtype)
+    features = SparseFeatures.from_dense(dense)
+    weight = torch.randn(20, 19, dtype=dtype, generator=torch.Generator().manual_seed(0))
+    grad = torch.randn(50, 19, dtype=dtype, generator=torch.Generator().manual_seed(1))
+    sparse_weight, dense_weight = (weight.clone().requires_grad_() for _ in range(2))
+    feature_product(features, sparse_weight).backward(grad)
+    (dense @ dense_weight).backward(grad)
+    torch.testing.assert_close(sparse_weight.grad, dense_weight.grad)
+
+
+def test_gradient_passes_gradcheck_under_dropout():
+    features = SparseFeatures.from_dense(random_features(6, 5, 0, 0.7).double())
+    weight = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    noise = DropoutNoise(3)
+    assert torch.autograd.gradcheck(lambda w: feature_product(features, w, noise, 0.4), weight)
+
+
+def test_dropout_drops_stored_values_and_scales_the_others():
+    features = SparseFeatures.from_dense(random_features(200, 50, 1))
+    keep = DropoutNoise(4, 2).keep(features.num_values, 0.75, 0)
+    expected = features.with_value(features.value * keep * 4).to_dense()
+    product = feature_product(features, torch.eye(50), DropoutNoise(4, 2), 0.75)
+    torch.testing.assert_close(product, expected)
+    assert 0.2 < float(keep.double().mean()) < 0.3
+
+
+def test_dense_features_are_dropped_out_too():
+    x = torch.ones(300, 40)
+    product = feature_product(x, torch.eye(40), DropoutNoise(0), 0.5)
+    assert set(product.flatten().tolist()) == {0.0, 2.0}
+
+
+def test_product_has_the_same_bits_on_any_number_of_threads():
+    features = SparseFeatures.from_dense(random_features(500, 80, 5))
+    weight = torch.randn(80, 64, generator=torch.Generator().manual_seed(0))
+    before = torch.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            results.append(feature_product(features, weight))
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+
+
+def test_plain_path_equals_the_compiled_one():
+    features = SparseFeatures.from_dense(random_features(100, 30, 8))
+    weight = torch.randn(30, 20, generator=torch.Generator().manual_seed(0))
+    plain = multiply_plainly(features, features.value, weight)
+    torch.testing.assert_close(feature_product(features, weight), plain)
+
+
+def test_a_weight_of_the_wrong_height_is_refused():
+    with pytest.raises(ValueError, match=r"weight must be \(5, d\)"):
+        feature_product(torch.ones(3, 5), torch.ones(4, 2))

@@ -1,0 +1,167 @@
+"""Populations: each run gives what it gives alone, and what autograd gives."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from elasticgnn.data import Split
+from elasticgnn.kernels import native
+from elasticgnn.nn import ModelSettings
+from elasticgnn.training import Run, TrainingPlan, fit, fit_population, make_model
+from elasticgnn.training.population import batches, fit_alone
+from training_task import small_split, small_task
+
+TASK = small_task()
+
+
+def varied_runs(task=TASK):
+    return [
+        Run(
+            split=small_split(task, seed=k % 3),
+            seed=k,
+            learning_rate=[0.01, 0.05][k % 2],
+            weight_decay=[5e-4, 0.0, 5e-3][k % 3],
+            dropout=[0.5, 0.8, 0.0, 0.3][k % 4],
+            lambda1=[3.0, 0.0, 9.0, 0.5][k % 4],
+            lambda2=[3.0, 6.0, 0.0][k % 3],
+        )
+        for k in range(7)
+    ]
+
+
+def assert_same_course(a, b, tolerance=2e-5):
+    # Sums in another order: float32 rounding, grown a little over the epochs.
+    torch.testing.assert_close(torch.tensor(a.loss), torch.tensor(b.loss), rtol=0, atol=tolerance)
+    torch.testing.assert_close(
+        torch.tensor(a.val_loss), torch.tensor(b.val_loss), rtol=0, atol=tolerance
+    )
+    assert a.val_curve == pytest.approx(b.val_curve, abs=1e-9)
+    assert a.test_curve == pytest.approx(b.test_curve, abs=1e-9)
+    assert a.selected_epoch == b.selected_epoch
+
+
+@pytest.mark.parametrize("hidden", [64, 16, 5, 80])
+def test_each_run_equals_autograd(hidden):
+    runs = varied_runs()
+    together = fit_population(TASK, runs, hidden_channels=hidden, epochs=12, steps=4)
+    settings, plan = ModelSettings(hidden_channels=hidden, steps=4), TrainingPlan(epochs=12)
+    for run, history in zip(runs, together, strict=True):
+        assert_same_course(history, fit_alone(TASK, run, settings, plan, False))
+
+
+@pytest.mark.parametrize("classes", [2, 8, 9, 17])
+def test_any_number_of_classes_equals_autograd(classes):
+    task = small_task(classes, n=12 * classes)
+    runs = varied_runs(task)[:2]
+    together = fit_population(task, runs, epochs=6, steps=3)
+    settings, plan = ModelSettings(steps=3), TrainingPlan(epochs=6)
+    for run, history in zip(runs, together, strict=True):
+        assert_same_course(history, fit_alone(task, run, settings, plan, False))
+
+
+def test_each_run_equals_itself_alone():
+    runs = varied_runs()
+    together = fit_population(TASK, runs, epochs=25)
+    for run, history in zip(runs, together, strict=True):
+        assert_same_course(history, fit_population(TASK, [run], epochs=25)[0])
+
+
+def test_a_population_of_one_equals_fit():
+    run = varied_runs()[0]
+    generator = torch.Generator().manual_seed(run.seed)
+    settings = ModelSettings(dropout=run.dropout, lambda1=run.lambda1, lambda2=run.lambda2)
+    model = make_model(settings, TASK, generator)
+    plan = TrainingPlan(run.learning_rate, run.weight_decay, epochs=15)
+    alone = fit(model, TASK, run.split, plan, generator)
+    (member,) = fit_population(TASK, [run], epochs=15, keep_weights=True)
+    assert_same_course(alone, member)
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(value, member.weights[name])
+
+
+def test_the_kept_weights_give_the_selected_accuracy():
+    run = varied_runs()[0]
+    (history,) = fit_population(TASK, [run], epochs=30, keep_weights=True)
+    settings = ModelSettings(lambda1=run.lambda1, lambda2=run.lambda2)
+    model = make_model(settings, TASK, torch.Generator()).eval()
+    model.load_state_dict(history.weights)
+    said = model(TASK.features, TASK.graph).argmax(1)
+    right = (said == TASK.labels)[run.split.test].double().mean()
+    assert float(right) == pytest.approx(history.test_accuracy)
+
+
+def test_finished_runs_leave_and_the_others_go_on_unchanged():
+    runs = varied_runs()
+    patient = fit_population(TASK, runs, epochs=60, patience=8)
+    lengths = {history.epochs for history in patient}
+    assert len(lengths) > 1
+    endless = fit_population(TASK, runs, epochs=max(lengths))
+    for short, long in zip(patient, endless, strict=True):
+        assert short.epochs - 1 - short.selected_epoch == 8 or short.epochs == 60
+        # Who else is in the batch must not matter, to rounding.
+        assert short.loss == pytest.approx(long.loss[: short.epochs], abs=1e-4)
+
+
+@pytest.mark.parametrize("norm", ["l21", "l1", "mcp", "scad"])
+def test_every_norm_trains(norm):
+    runs = [replace(run, lambda1=1.0, lambda2=3.0) for run in varied_runs()[:2]]
+    for history in fit_population(TASK, runs, norm=norm, epochs=10):
+        assert history.loss[-1] < history.loss[0]
+
+
+@pytest.mark.skipif(native is None, reason="no compiled kernels here")
+def test_same_bits_on_one_and_two_threads():
+    before, results = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            results.append(fit_population(TASK, varied_runs(), epochs=8))
+    finally:
+        torch.set_num_threads(before)
+    for one, two in zip(*results, strict=True):
+        assert one.loss == two.loss
+        assert one.val_loss == two.val_loss
+
+
+def test_no_steps_is_an_mlp():
+    run = replace(varied_runs()[0], lambda1=3.0)
+    (history,) = fit_population(TASK, [run], steps=0, epochs=10)
+    (mlp,) = fit_population(TASK, [replace(run, lambda1=0.0, lambda2=0.0)], epochs=10)
+    assert history.loss == mlp.loss
+
+
+def test_batches_keep_runs_without_a_dual_apart():
+    runs = varied_runs()
+    groups = batches(runs, 3)
+    assert sorted(number for group in groups for number in group) == list(range(len(runs)))
+    for group in groups:
+        assert len(group) <= 3
+        assert len({runs[number].lambda1 == 0 for number in group}) == 1
+
+
+def test_progress_counts_every_run_epoch():
+    seen = []
+    fit_population(TASK, varied_runs(), epochs=3, progress=lambda done, best: seen.append(done))
+    assert sum(seen) == 3 * len(varied_runs())
+
+
+def test_runs_without_training_nodes_are_refused():
+    nothing = torch.empty(0, dtype=torch.int64)
+    run = Run(Split(nothing, torch.arange(3), torch.arange(3, 6)))
+    with pytest.raises(ValueError, match="split of run 0 must have training nodes"):
+        fit_population(TASK, [run])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"learning_rate": -1.0}, "learning_rate must be a finite number >= 0"),
+        ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
+        ({"lambda1": float("inf")}, "lambda1 must be a finite number >= 0"),
+        ({"lambda2": float("nan")}, "lambda2 must be a number >= 0"),
+    ],
+)
+def test_bad_settings_of_a_run_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(varied_runs()[0], **change)
