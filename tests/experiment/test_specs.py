@@ -66,9 +66,11 @@ def test_l2_is_tuned_over_both_grids_and_shared_points_are_trained_once():
     assert lambdas == [0.0, 3.0, 6.0, 9.0, math.inf, 4.0, round(1 / 0.3 - 1, 12), 1.0, 0.25]
 
 
-def test_tables_3_and_4_measure_the_same_trainings():
-    table3, table4 = load_spec("table3"), load_spec("table4")
-    assert table3.pool == table4.pool
+def test_tables_3_and_4_and_figure_3_measure_the_same_trainings():
+    table3, table4, figure3 = (load_spec(name) for name in ("table3", "table4", "figure3"))
+    assert table3.pool == table4.pool == figure3.pool
+    assert figure3.protocol == table3.protocol
+    assert figure3.model("elastic").settings == table3.model("elastic").settings
     assert table3.protocol == table4.protocol
     assert [m.settings for m in table3.models] == [m.settings for m in table4.models]
 

@@ -22,7 +22,6 @@ from elasticgnn.experiment.tasks import (
     without_validation,
 )
 from elasticgnn.nn import ModelSettings
-from elasticgnn.problem import ElasticPenalty
 from elasticgnn.training import History, Run, TrainingPlan, fit, fit_population, make_model
 
 SIDE_BY_SIDE = ("elastic", "appnp")  # APPNP is the elastic model without lambda1
@@ -158,16 +157,14 @@ def to_record(bench: Bench, setting: Setting, run: int, history: History) -> Run
 def measurements(
     bench: Bench, setting: Setting, history: History
 ) -> tuple[dict[str, float], dict[str, tuple[float, ...]]]:
-    """Values and series that the study's metric asks for, of the trained network."""
-    metric = bench.group.study.metric
-    if metric == "accuracy":
+    """Values and series of the trained network, for studies that show more than accuracy."""
+    if bench.group.study.metric == "accuracy":
         return {}, {}
     model: Any = make_model(model_settings(bench, setting), bench.task, torch.Generator())
     assert history.weights is not None  # asked for in train_side_by_side
     model.load_state_dict(history.weights)
     model.eval()
-    if metric == "objective":
-        penalty = ElasticPenalty(setting.lambda1, setting.lambda2, model.penalty.norm)
-        signal = model.logits(bench.task.features)
-        return {}, {"objective": objective_series(signal, bench.task, penalty)}
-    return edge_values(model(bench.task.features, bench.task.graph), bench.task), {}
+    signal = model.logits(bench.task.features)
+    smoothed = model(bench.task.features, bench.task.graph)
+    steps = objective_series(signal, bench.task, model.penalty)
+    return edge_values(smoothed, bench.task), {"objective": steps}

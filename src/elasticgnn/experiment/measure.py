@@ -31,12 +31,13 @@ def edge_values(logits: Tensor, task: NodeTask) -> dict[str, float]:
 
 
 def objective_series(
-    signal: Tensor, task: NodeTask, penalty: ElasticPenalty, steps: int = 50
+    signal: Tensor, task: NodeTask, penalty: ElasticPenalty, steps: int = 40
 ) -> tuple[float, ...]:
     """Figure 3: the objective after 0, 1, ..., `steps` steps from the network's own signal."""
     x = signal.double()
     values = []
     for count in range(steps + 1):
         smoothed = elastic_message_passing(x, task.graph, penalty, steps=count)
-        values.append(float(primal_value(smoothed, x, task.graph, penalty)))
+        value = float(primal_value(smoothed, x, task.graph, penalty))
+        values.append(float(f"{value:.7g}"))
     return tuple(values)
