@@ -1,0 +1,138 @@
+"""`elasticgnn attack`, `inspect` and `robustness` on small files, by hand and by machine."""
+
+import csv
+import json
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner
+
+from attack.small_task import planted_task
+from elasticgnn.attack import load_perturbation
+from elasticgnn.cli import attack as attack_module
+from elasticgnn.cli import inspect as inspect_module
+from elasticgnn.cli import robustness as robustness_module
+from elasticgnn.data import read_task, share_split
+from elasticgnn.nn import ModelSettings
+from elasticgnn.training import TrainingPlan, fit, make_model, trained_on
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The planted task as edge, feature and label files."""
+    folder = tmp_path_factory.mktemp("planted")
+    task = planted_task()
+    dense = task.features.to_dense()
+    edges = zip(task.graph.tail.tolist(), task.graph.head.tolist(), strict=True)
+    rows = ["source,target", *(f"n{i},n{j}" for i, j in edges)]
+    (folder / "edges.csv").write_text("\n".join(rows) + "\n")
+    names = ",".join(f"w{k}" for k in range(dense.shape[1]))
+    rows = [f"n{i}," + ",".join(f"{x:g}" for x in row) for i, row in enumerate(dense.tolist())]
+    (folder / "features.csv").write_text("\n".join([f"node,{names}", *rows]) + "\n")
+    rows = [f"n{i},c{k}" for i, k in enumerate(task.labels.tolist())]
+    (folder / "labels.csv").write_text("\n".join(["node,label", *rows]) + "\n")
+    return folder
+
+
+def own(folder):
+    return [f"--{name}={folder}/{name}.csv" for name in ("edges", "features", "labels")]
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    for module in (attack_module, inspect_module, robustness_module):
+        module.register(app)
+
+    def call(*words):
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return call
+
+
+@pytest.mark.parametrize("method", ["metattack", "random", "dice"])
+def test_attack_saves_flips_that_can_be_loaded(method, files, run, tmp_path):
+    path = tmp_path / "flips.json"
+    words = ["attack", *own(files), "--method", method, "--rate", "0.05", "-o", path, "--json"]
+    facts = json.loads(run(*words).stdout)
+    found = load_perturbation(path)
+    assert found.method == method == facts["method"]
+    assert len(found) == facts["flips"] == facts["inserted"] + facts["removed"] > 0
+
+
+def test_attack_speaks_plainly_without_json(files, run):
+    said = run("attack", *own(files), "--flips", "2", "--method", "prbcd", "--block", "100").stdout
+    assert "prbcd on" in said
+    assert "flips (" in said
+
+
+def test_attack_refuses_unknown_methods(files, run):
+    with pytest.raises(ValueError, match="method must be one of"):
+        run("attack", *own(files), "--method", "other")
+
+
+@pytest.fixture(scope="module")
+def model_file(files):
+    task = read_task(files / "edges.csv", files / "features.csv", files / "labels.csv")
+    settings = ModelSettings("elastic", lambda1=1.0)
+    generator = torch.Generator().manual_seed(0)
+    model = make_model(settings, task, generator)
+    fit(model, task, share_split(task.labels, generator), TrainingPlan(epochs=30), generator)
+    trained_on(task, model, settings).save(files / "model.safetensors")
+    return files / "model.safetensors"
+
+
+def test_inspect_ranks_every_edge(files, model_file, run, tmp_path):
+    words = ["inspect", model_file, files / "edges.csv", *own(files)[1:]]
+    facts = json.loads(run(*words, "-o", tmp_path / "ranked.csv", "--json").stdout)
+    with (tmp_path / "ranked.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == facts["edges"]
+    scores = [float(row["score"]) for row in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert rows[0]["source"].startswith("n")
+    assert rows[0]["source_class"].startswith("c")
+    assert rows[0]["score"] == str(facts["worst"][0]["score"])
+
+
+def test_inspect_drops_the_worst_and_measures_a_gcn(files, model_file, run, tmp_path):
+    words = ["inspect", model_file, files / "edges.csv", *own(files)[1:], "--drop", "5"]
+    said = run(*words, "--cleaned", tmp_path / "cleaned.csv").stdout
+    before = len((files / "edges.csv").read_text().splitlines())
+    assert len((tmp_path / "cleaned.csv").read_text().splitlines()) == before - 5
+    assert "GCN without the 5 worst" in said
+
+
+def test_inspect_grades_itself_on_known_flips(files, model_file, run, tmp_path):
+    run("attack", *own(files), "--method", "dice", "--rate", "0.2", "-o", tmp_path / "flips.json")
+    words = ["inspect", model_file, files / "edges.csv", *own(files)[1:], "--json"]
+    facts = json.loads(run(*words, "--attack", tmp_path / "flips.json").stdout)
+    assert facts["inserted"] > 0
+    assert 0.5 < facts["roc_area"] <= 1
+
+
+def test_robustness_shows_transfer_and_adaptive_rows(run, monkeypatch, tmp_path):
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    words = ["robustness", "planted", "--models", "elastic,gcn,mlp", "--attacks", "dice,prbcd"]
+    words += ["--rates", "0,0.2", "--seeds", "1", "--epochs", "20", "--attack-epochs", "6"]
+    facts = json.loads(run(*words, "--plot", tmp_path / "plot.png", "--json").stdout)
+    seen = {(o["model"], o["attack"], o["mode"]) for o in facts["outcomes"]}
+    assert ("elastic", "prbcd", "adaptive") in seen
+    assert ("mlp", "prbcd", "transfer") in seen
+    assert ("mlp", "prbcd", "adaptive") not in seen
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+    table = run(*words).stdout
+    assert "adaptive" in table
+    assert "20 %" in table
+
+
+def test_robustness_refuses_unknown_attacks_and_rates(run, monkeypatch):
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    with pytest.raises(ValueError, match="attacks must be among"):
+        run("robustness", "planted", "--attacks", "other")
+    with pytest.raises(ValueError, match="rates must be numbers"):
+        run("robustness", "planted", "--rates", "a")
