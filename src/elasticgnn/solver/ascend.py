@@ -12,7 +12,7 @@ from elasticgnn.solver.progress import GapProgress
 
 FIRST_CHECK = 20
 LONGEST_BLOCK = 400
-STALLED_CHECKS = 6
+PATIENCE = 5000  # steps without a better gap before the ascent gives up
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def make_backend(instance: Instance, flow: Array, guess: Array, rtol: float) -> 
 def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
     """Signal and flow once their gap is small enough; Ctrl-C returns the best pair so far."""
     backend = make_backend(instance, flow, guess, stop.rtol)
-    best, steps, stalled = _look(backend), 0, 0
+    best, steps, won_at = _look(backend), 0, 0
     with GapProgress(stop.rtol) as progress:
         try:
             while not best.measure.reaches(stop.rtol) and steps < stop.max_steps:
@@ -50,15 +50,15 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
                 backend.advance(block)
                 steps += block
                 now = _look(backend)
-                stalled = 0 if now.measure.gap < 0.99 * best.measure.gap else stalled + 1
+                won_at = steps if now.measure.gap < 0.99 * best.measure.gap else won_at
                 best = min(best, now, key=lambda look: look.measure.gap)
                 progress.show(steps, best.measure.relative_gap)
                 if len(instance.missing):
                     backend.follow(now.raw)
-                if stalled >= STALLED_CHECKS:
-                    stalled = 0
-                    if not backend.sharpen():
-                        break
+                if backend.is_coarse and steps - won_at > 2 * LONGEST_BLOCK:
+                    backend.sharpen()
+                elif steps - won_at > max(PATIENCE, steps // 2):
+                    break
         except KeyboardInterrupt:
             pass  # the best pair so far is an answer; `certified` says how good
     return Outcome(backend.export(best.signal), best.flow, steps)

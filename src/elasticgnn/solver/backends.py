@@ -32,8 +32,12 @@ class Backend(Protocol):
     def follow(self, signal: Array) -> None:
         """Let the nodes without data drift to where the signal is now."""
 
-    def sharpen(self) -> bool:
-        """Change to a higher precision if there is one."""
+    @property
+    def is_coarse(self) -> bool:
+        """Whether there is a higher precision to change to."""
+
+    def sharpen(self) -> None:
+        """Change to the highest precision."""
 
     def export(self, signal: Array) -> Array:
         """The signal as F."""
@@ -91,8 +95,12 @@ class PlainBackend:
     def follow(self, signal: Array) -> None:
         self.ascent.recenter(signal[self.instance.missing])
 
-    def sharpen(self) -> bool:
+    @property
+    def is_coarse(self) -> bool:
         return False
+
+    def sharpen(self) -> None:
+        """Nothing: float64 is the highest."""
 
     def export(self, signal: Array) -> Array:
         return signal
@@ -153,11 +161,12 @@ class NativeBackend:
     def follow(self, signal: Array) -> None:
         self.ascent.recenter(self.instance.missing, signal[self.instance.missing])
 
-    def sharpen(self) -> bool:
-        if self.ascent.dtype is np.float64:
-            return False
-        self._start(self.ascent.flow, np.float64)
-        return True
+    @property
+    def is_coarse(self) -> bool:
+        return self.ascent.dtype is np.float32
+
+    def sharpen(self) -> None:
+        self._start(self.ascent.flow.astype(np.float64), np.float64)
 
     def export(self, signal: Array) -> Array:
         return np.asarray(signal / self.instance.scale[:, None])

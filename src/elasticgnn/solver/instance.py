@@ -84,7 +84,7 @@ def build_instance(
     _check_signal(x, graph)
     if not penalty.is_convex:
         raise ValueError(f"norm must be 'l1' or 'l21' for a certificate, got {penalty.norm!r}")
-    strengths = {"lambda1": float(penalty.lambda1), "lambda2": float(penalty.lambda2)}
+    strengths = {"lambda1": number(penalty.lambda1), "lambda2": number(penalty.lambda2)}
     for name, value in strengths.items():
         if not np.isfinite(value):
             raise ValueError(f"{name} must be finite for the solver, got {value}")
@@ -97,6 +97,11 @@ def build_instance(
     return Instance(
         np.ascontiguousarray(rows), weight, graph, **strengths, norm=penalty.norm, order=order
     )
+
+
+def number(value: float | Tensor) -> float:
+    """A strength as a plain number."""
+    return float(value.detach()) if isinstance(value, Tensor) else float(value)
 
 
 def _check_signal(x: Tensor, graph: Graph) -> None:

@@ -1,4 +1,4 @@
-"""The certified minimum of the elastic objective: checks, chooses a method, certifies its answer."""
+"""The certified minimum of the elastic objective: checks, chooses a method, certifies."""
 
 import time
 
@@ -11,6 +11,7 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import native
 from elasticgnn.solver.ascend import Outcome, Stop, ascend
 from elasticgnn.solver.backends import PlainBackend
+from elasticgnn.solver.implicit import Optimum, attach_gradient
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.measure import Measure
 from elasticgnn.solver.missing import order_zero_bounds
@@ -54,7 +55,7 @@ def minimise(
     weight = instance.row_weight[:, None]
     dual = np.divide(outcome.flow, weight, out=np.zeros_like(outcome.flow), where=weight > 0)
     return Solution(
-        value=torch.from_numpy(outcome.signal).reshape(x.shape),
+        value=attach_gradient(x, graph, penalty, Optimum(instance, outcome.signal, outcome.flow)),
         dual=torch.from_numpy(dual).reshape(-1, *x.shape[1:]),
         objective=measure.objective,
         gap=measure.gap,

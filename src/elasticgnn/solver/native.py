@@ -181,11 +181,15 @@ class NativeAscent:
         )
         rows = [step, scaled.lambda1 * scaled.weight, mix]
         self.stride = int(any(len(r) and (r != r[0]).any() for r in rows))
-        self.rows = [np.ascontiguousarray(r if self.stride else r[:1], dtype=dtype) for r in rows]
-        self.gain = np.ascontiguousarray(1 / stiff, dtype=dtype)
-        self.base = np.ascontiguousarray(center - self.shift, dtype=dtype)
+        self.rows: list[NDArray[np.floating]] = [
+            np.ascontiguousarray(r if self.stride else r[:1], dtype=dtype) for r in rows
+        ]
+        self.gain: NDArray[np.floating] = np.ascontiguousarray(1 / stiff, dtype=dtype)
+        self.base: NDArray[np.floating] = np.ascontiguousarray(center - self.shift, dtype=dtype)
         self.signal = np.empty_like(self.base)
-        self.flow = np.zeros((scaled.mesh.num_edges, scaled.channels), dtype=dtype)
+        self.flow: NDArray[np.floating] = np.zeros(
+            (scaled.mesh.num_edges, scaled.channels), dtype=dtype
+        )
         self.ahead = np.zeros_like(self.flow)
         self.partial = np.empty(scaled.mesh.num_edges // CHUNK + 1)
         self.age = 0
@@ -229,10 +233,10 @@ class NativeAscent:
 def _steps(scaled: Scaled, stiff: Array) -> tuple[Array, Array]:
     """The largest safe step of each edge's flow, and the same per unit of weight."""
     mesh, weight = scaled.mesh, scaled.weight
-    load = np.bincount(mesh.tail, weight, mesh.num_nodes) + np.bincount(
-        mesh.head, weight, mesh.num_nodes
-    )
-    load /= stiff
+    load: Array = np.zeros(mesh.num_nodes)
+    for end in (mesh.tail, mesh.head):
+        load = load + np.bincount(end, weight, mesh.num_nodes)
+    load = load / stiff
     curvature = load[mesh.tail] + load[mesh.head]
     beta = np.divide(
         1.0, curvature, out=np.zeros_like(weight), where=(curvature > 0) & (weight > 0)

@@ -24,10 +24,7 @@ def flow_steps(instance: Instance, stiffness: Array) -> Array:
 
 def shrink_rows(instance: Instance, rows: Array, radius: Array, mix: Array) -> Array:
     """The prox of the folded dual: rows beyond `radius` keep the share `mix` of their excess."""
-    if instance.entrywise:
-        reach = np.abs(rows)
-    else:
-        reach = np.linalg.norm(rows, axis=1, keepdims=True)
+    reach = np.abs(rows) if instance.entrywise else np.linalg.norm(rows, axis=1, keepdims=True)
     target = radius + mix * (reach - radius)
     factor = np.divide(target, reach, out=np.ones_like(reach), where=reach > radius)
     return np.asarray(rows * factor)

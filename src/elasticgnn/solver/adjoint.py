@@ -1,0 +1,98 @@
+"""The linear system of the implicit gradient, solved on the differences that are free to move."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elasticgnn.solver.instance import Array, Instance
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csr_array
+
+REFINEMENTS = 60
+STIFFNESS = 1e6  # of the springs that hold the free rows, relative to the largest curvature
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The differences of an optimum, and which of their entries are zero (free)."""
+
+    delta: Array  # (r, d)
+    free: NDArray[np.bool_]  # (r, d); whole rows unless entrywise
+    entrywise: bool
+
+
+def split_rows(instance: Instance, signal: Array, share: float) -> Rows:
+    """Entries no larger than `share` of the signal's spread are free; none if lambda1 = 0."""
+    delta = np.asarray(instance.operator @ signal)
+    limit = share * max(float(signal.std()), np.finfo(np.float64).tiny) if signal.size else 0.0
+    size = np.abs(delta) if instance.entrywise else np.linalg.norm(delta, axis=1, keepdims=True)
+    # with lambda1 = 0 nothing ties rows together; a row of weight 0 ties nothing either
+    tied = (instance.lambda1 > 0) & (instance.row_weight[:, None] > 0)
+    free = np.broadcast_to((size <= limit) & tied, delta.shape)
+    return Rows(delta, np.array(free), instance.entrywise)
+
+
+def solve_adjoint(instance: Instance, rows: Rows, gradient: Array) -> tuple[Array, Array]:
+    """v (n, d) and mu (r, d) with H v + K_free' mu = g and K_free v = 0.
+
+    The free rows are held by stiff springs whose forces mu are then refined (method of
+    multipliers); each refinement gains several digits.
+    """
+    from scipy.sparse.linalg import splu
+
+    hessian, held = _hessian(instance, rows), _held_rows(instance, rows)
+    stiff = STIFFNESS * float(hessian.diagonal().max(initial=1.0))
+    solver = splu((hessian + stiff * (held.T @ held)).tocsc())
+    target = gradient.ravel()
+    force, adjoint = np.zeros(held.shape[0]), np.zeros_like(target)
+    scale = float(np.abs(target).max(initial=0.0))
+    for _ in range(REFINEMENTS):
+        missing = target - hessian @ adjoint - held.T @ force
+        change = solver.solve(missing - stiff * (held.T @ (held @ adjoint)))
+        adjoint = adjoint + change
+        force = force + stiff * (held @ adjoint)
+        if np.abs(change).max(initial=0.0) <= 1e-14 * scale:
+            break
+    multiplier = np.zeros(rows.free.size)
+    multiplier[rows.free.ravel()] = force
+    return adjoint.reshape(gradient.shape), multiplier.reshape(rows.free.shape)
+
+
+def _hessian(instance: Instance, rows: Rows) -> "csc_array":
+    """C + K' omega B K over the rows that are not free, on (n d) unknowns."""
+    from scipy.sparse import csc_array, diags_array, eye_array, kron
+
+    channels = instance.x.shape[1]
+    wide = kron(instance.operator, eye_array(channels), format="csr")
+    data = diags_array(np.repeat(instance.data_weight, channels))
+    return csc_array(data + wide.T @ _curvature(instance, rows) @ wide)
+
+
+def _curvature(instance: Instance, rows: Rows) -> "csr_array":
+    """omega B as a matrix on (r d): blocks of a row for "l21", a diagonal for "l1"."""
+    from scipy.sparse import block_diag, csr_array, diags_array
+
+    moving = (~rows.free).astype(np.float64)
+    flat = instance.row_weight[:, None] * instance.lambda2 * moving
+    diagonal = diags_array(flat.ravel())
+    if rows.entrywise or not len(rows.delta):
+        return csr_array(diagonal)
+    length = np.linalg.norm(rows.delta, axis=1)
+    bend = instance.lambda1 * instance.row_weight * moving[:, 0]
+    bend = np.divide(bend, length, out=np.zeros_like(bend), where=length > 0)
+    unit = rows.delta / np.where(length > 0, length, 1.0)[:, None]
+    blocks = bend[:, None, None] * (
+        np.eye(rows.delta.shape[1]) - unit[:, :, None] * unit[:, None, :]
+    )
+    return csr_array(diagonal + block_diag(list(blocks), format="csr"))
+
+
+def _held_rows(instance: Instance, rows: Rows) -> "csr_array":
+    """The free entries of K on (n d) unknowns."""
+    from scipy.sparse import csr_array, eye_array, kron
+
+    wide = csr_array(kron(instance.operator, eye_array(instance.x.shape[1]), format="csr"))
+    return csr_array(wide[np.flatnonzero(rows.free.ravel())])
