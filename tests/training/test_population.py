@@ -106,8 +106,8 @@ def test_finished_runs_leave_and_the_others_go_on_unchanged():
 @pytest.mark.parametrize("norm", ["l21", "l1", "mcp", "scad"])
 def test_every_norm_trains(norm):
     runs = [replace(run, lambda1=1.0, lambda2=3.0) for run in varied_runs()[:2]]
-    for history in fit_population(TASK, runs, norm=norm, epochs=10):
-        assert history.loss[-1] < history.loss[0]
+    for history in fit_population(TASK, runs, norm=norm, epochs=60):
+        assert history.test_accuracy > 0.5
 
 
 @pytest.mark.skipif(native is None, reason="no compiled kernels here")

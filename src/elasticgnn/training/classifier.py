@@ -90,7 +90,8 @@ class ElasticGNNClassifier:
 
     def predict(self, X: Any = None, *, graph: Any = None) -> NDArray[Any]:
         """The most probable class of each node, as it was named in y."""
-        best: NDArray[Any] = self.classes_[self.predict_proba(X, graph=graph).argmax(1)]
+        probability = self.predict_proba(X, graph=graph)
+        best: NDArray[Any] = self.classes_[probability.argmax(1)]
         return best
 
     def score(self, X: Any, y: Any, *, graph: Any = None) -> float:

@@ -13,7 +13,7 @@ from elasticgnn.features import draw_seed
 from elasticgnn.kernels import native, warn_once_if_missing
 from elasticgnn.nn import ModelSettings
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.training.batch import Batch, Shape
+from elasticgnn.training.batch import LANES, Batch, Shape
 from elasticgnn.training.history import History
 from elasticgnn.training.loop import fit_by_autograd
 from elasticgnn.training.make_model import make_model
@@ -22,7 +22,7 @@ from elasticgnn.training.run import Run
 from elasticgnn.training.side_by_side import Progress, SideBySide
 from elasticgnn.training.sides import Sides, stored
 
-BATCH_BYTES = 64 * 2**20
+BATCH_BYTES = 2**30
 
 
 def fit_population(
@@ -61,7 +61,7 @@ def fit_population(
         return [fit_alone(task, run, settings, plan, keep_weights) for run in runs]
     results: list[History | None] = [None] * len(runs)
     sides = Sides(stored(task.features))
-    for numbers in batches(runs, batch_size(task, hidden_channels)):
+    for numbers in batches(runs, batch_size(task, hidden_channels, steps)):
         chosen = [runs[number] for number in numbers]
         batch = new_batch(task, sides, chosen, settings)
         together = SideBySide(task, chosen, batch, penalty, steps, patience)
@@ -102,13 +102,12 @@ def new_batch(task: NodeTask, sides: Sides, runs: Sequence[Run], settings: Model
     return Batch(sides, shape, runs, weights, seeds)
 
 
-def batch_size(task: NodeTask, hidden_channels: int) -> int:
-    """How many runs fit into BATCH_BYTES, at least 1 and at most 16."""
-    per_run = 4 * (
-        3 * (task.num_features + task.num_nodes) * hidden_channels
-        + 8 * task.graph.num_edges * task.num_classes
-    )
-    return max(1, min(16, BATCH_BYTES // per_run))
+def batch_size(task: NodeTask, hidden_channels: int, steps: int) -> int:
+    """How many runs fit into BATCH_BYTES, at least 1 and at most one per lane of the operator."""
+    weights = 3 * task.num_features * hidden_channels
+    activations = task.num_nodes * (hidden_channels + (2 * steps + 4) * task.num_classes)
+    duals = (steps + 2) * task.graph.num_edges * task.num_classes
+    return max(1, min(LANES, BATCH_BYTES // (4 * (weights + activations + duals) + 1)))
 
 
 def batches(runs: Sequence[Run], size: int) -> list[list[int]]:

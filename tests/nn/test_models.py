@@ -1,0 +1,163 @@
+"""Models: equal to torch_geometric's on dense features, same output for every form of input."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+import torch_geometric.nn as pyg
+
+from elasticgnn import ElasticPenalty
+from elasticgnn.features import DropoutNoise
+from elasticgnn.nn import MLP, MODEL_NAMES, ElasticGNN, ModelSettings, build_model
+from training_task import small_task
+
+TASK = small_task()
+X, GRAPH = TASK.features, TASK.graph
+DENSE = X.to_dense()
+INDEX, WEIGHT = GRAPH.to_edge_index()
+
+
+def built(name, **settings):
+    generator = torch.Generator().manual_seed(1)
+    return build_model(ModelSettings(name, **settings), X.shape[1], 3, generator)
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_sparse_and_dense_features_give_the_same(name):
+    model = built(name).eval()
+    torch.testing.assert_close(model(X, GRAPH), model(DENSE, GRAPH))
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_graph_and_edge_index_give_the_same(name):
+    model = built(name).eval()
+    torch.testing.assert_close(model(X, GRAPH), model(X, INDEX))
+    torch.testing.assert_close(model(X, GRAPH), model(X, INDEX, WEIGHT.float()))
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_training_needs_nothing_but_the_module(name):
+    model = built(name).train()
+    loss = torch.nn.functional.cross_entropy(model(X, GRAPH), TASK.labels)
+    loss.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_same_noise_same_output_other_noise_another(name):
+    model = built(name).train()
+    one, again, other = (model(X, GRAPH, noise=DropoutNoise(seed)) for seed in (1, 1, 2))
+    assert torch.equal(one, again)
+    assert not torch.equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["elastic", "appnp", "gcn", "sgc", "cheb"])
+def test_gradient_reaches_the_edge_weights(name):
+    model = built(name).eval()
+    weight = GRAPH.weight.float().requires_grad_()
+    model(X, GRAPH.with_weight(weight)).square().sum().backward()
+    assert float(weight.grad.abs().max()) > 0
+
+
+def test_gcn_is_two_gcn_convolutions():
+    model = built("gcn").eval()
+    first = pyg.GCNConv(X.shape[1], 64)
+    with torch.no_grad():
+        first.lin.weight.copy_(model.linear.weight.T)
+        first.bias.copy_(model.first.bias)
+    expected = model.second(first(DENSE, INDEX).relu(), INDEX)
+    torch.testing.assert_close(model(X, GRAPH), expected)
+
+
+def test_gat_is_two_gat_convolutions():
+    model = built("gat").eval()
+    first = pyg.GATConv(X.shape[1], 8, 8)
+    with torch.no_grad():
+        first.lin.weight.copy_(model.linear.weight.T)
+        for part in ("att_src", "att_dst", "bias"):
+            getattr(first, part).copy_(getattr(model.first, part))
+    expected = model.second(torch.nn.functional.elu(first(DENSE, INDEX)), INDEX)
+    torch.testing.assert_close(model(X, GRAPH), expected)
+
+
+def test_sage_is_two_sage_convolutions():
+    model = built("sage").eval()
+    first = pyg.SAGEConv(X.shape[1], 64)
+    neighbours, own = model.linear.weight.T.chunk(2)
+    with torch.no_grad():
+        first.lin_l.weight.copy_(neighbours)
+        first.lin_l.bias.copy_(model.linear.bias[64:])
+        first.lin_r.weight.copy_(own)
+        # A node's mean carries the neighbours' bias only if it has neighbours.
+        model.linear.bias[:64] = 0
+    expected = model.second(first(DENSE, INDEX).relu(), INDEX)
+    torch.testing.assert_close(model(X, GRAPH), expected)
+
+
+def test_chebnet_is_two_cheb_convolutions():
+    model = built("cheb").eval()
+    first = pyg.ChebConv(X.shape[1], 64, K=2)
+    weights = model.linear.weight.T.chunk(2)
+    with torch.no_grad():
+        for linear, weight in zip(first.lins, weights, strict=True):
+            linear.weight.copy_(weight)
+        model.linear.bias.zero_()
+        first.bias.zero_()
+    expected = model.second(first(DENSE, INDEX).relu(), INDEX)
+    torch.testing.assert_close(model(X, GRAPH), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_sgc_is_sg_convolution():
+    model = built("sgc").eval()
+    whole = pyg.SGConv(X.shape[1], 3, 2, bias=False)
+    with torch.no_grad():
+        whole.lin.weight.copy_(model.linear.weight.T)
+        model.linear.bias.zero_()
+    torch.testing.assert_close(model(X, GRAPH), whole(DENSE, INDEX), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gcn", "sgc"])
+def test_a_prepared_graph_changes_nothing(name):
+    model = built(name).train()
+    noise, prepared = DropoutNoise(3), model.prepare(GRAPH)
+    torch.testing.assert_close(
+        model(X, prepared, noise=noise), model(X, GRAPH, noise=noise), rtol=1e-4, atol=1e-6
+    )
+
+
+def test_appnp_is_elastic_without_lambda1():
+    appnp = built("appnp", alpha=0.2).eval()
+    elastic = ElasticGNN(X.shape[1], 64, 3, penalty=ElasticPenalty(0.0, 4.0)).eval()
+    elastic.backbone.load_state_dict(appnp.backbone.state_dict())
+    torch.testing.assert_close(appnp(X, GRAPH), elastic(X, GRAPH))
+
+
+def test_elastic_without_steps_is_its_backbone():
+    model = built("elastic", steps=0).eval()
+    torch.testing.assert_close(model(X, GRAPH), model.logits(X))
+
+
+def test_mlp_is_two_linear_layers_with_dropout_before_each():
+    model = MLP(X.shape[1], 16, 3, dropout=0.5).train()
+    noise = DropoutNoise(9)
+    keep = noise.keep(X.num_values, 0.5, 0)
+    dropped = X.with_value(2 * X.value * keep).to_dense()
+    hidden = (dropped @ model.first.weight + model.first.bias).relu()
+    hidden = hidden * noise.keep(hidden.numel(), 0.5, 1).view_as(hidden) * 2
+    torch.testing.assert_close(model(X, noise=noise), model.others[0](hidden))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "transformer"}, "name must be one of"),
+        ({"hidden_channels": 0}, "hidden_channels and num_layers must be >= 1"),
+        ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
+        ({"alpha": 1.5}, r"alpha must be in \[0, 1\]"),
+        ({"name": "gcn", "num_layers": 3}, "num_layers must be 2"),
+        ({"name": "gat", "hidden_channels": 20}, "hidden_channels must be a multiple of heads"),
+    ],
+)
+def test_bad_settings_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(ModelSettings(), **change)

@@ -1,0 +1,93 @@
+"""The estimator: scikit-learn's conventions on graphs."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from elasticgnn.training import ElasticGNNClassifier
+from training_task import small_task
+
+TASK = small_task()
+TRUTH = TASK.labels.numpy()
+PARTLY = np.where(np.arange(TASK.num_nodes) % 5 < 2, TRUTH, -1)
+
+
+def fitted(X=TASK.features, y=PARTLY, graph=TASK.graph):
+    return ElasticGNNClassifier(epochs=60, hidden_channels=16).fit(X, y, graph=graph)
+
+
+def test_it_finds_the_unknown_classes():
+    assert fitted().score(None, TRUTH) > 0.7
+
+
+def test_every_form_of_input_gives_the_same():
+    expected = fitted().predict_proba()
+    for X in (TASK.features.to_scipy(), TASK.features):
+        for graph in (TASK.graph.to_scipy(), TASK.graph.to_edge_index()[0]):
+            assert np.array_equal(fitted(X, graph=graph).predict_proba(), expected)
+    dense = fitted(TASK.features.to_dense().numpy()).predict_proba()
+    assert np.allclose(dense, expected, atol=1e-4)
+
+
+def test_classes_keep_their_names_and_none_is_unknown():
+    names = np.array(["red", "green", "blue"], dtype=object)[TRUTH]
+    partly = [name if known >= 0 else None for name, known in zip(names, PARTLY, strict=True)]
+    model = fitted(y=partly)
+    assert list(model.classes_) == ["blue", "green", "red"]
+    assert model.score(None, names) > 0.7
+
+
+def test_probabilities_add_up_to_one():
+    assert np.allclose(fitted().predict_proba().sum(1), 1)
+
+
+def test_it_predicts_on_another_graph():
+    model = fitted()
+    other = small_task(seed=5)
+    said = model.predict(other.features, graph=other.graph)
+    assert np.mean(said == other.labels.numpy()) > 0.5
+
+
+def test_a_loaded_estimator_predicts_the_same(tmp_path):
+    model = fitted()
+    model.save(tmp_path / "m.safetensors")
+    again = ElasticGNNClassifier.load(tmp_path / "m.safetensors", TASK.features, graph=TASK.graph)
+    assert np.array_equal(again.predict(), model.predict())
+    assert again.classes_.dtype.kind == "i"
+
+
+def test_scikit_learn_can_clone_it():
+    base = pytest.importorskip("sklearn.base")
+    model = ElasticGNNClassifier(lambda1=6.0)
+    assert base.clone(model).get_params() == model.get_params()
+    assert model.set_params(lambda1=1.0).lambda1 == 1.0
+
+
+def test_scikit_learn_is_not_imported():
+    code = "import sys, elasticgnn.training; assert 'sklearn' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": np.full(TASK.num_nodes, -1)}, "labels must show at least 2 classes"),
+        ({"y": PARTLY[:-1]}, "labels must be"),
+        ({"X": torch.ones(3)}, r"X must be \(n, f\)"),
+        ({"X": np.full((TASK.num_nodes, 2), np.nan)}, "X must hold finite numbers"),
+        ({"graph": [[0, 1]]}, "graph must be a Graph"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(**arguments)
+
+
+def test_predicting_before_fitting_is_refused():
+    with pytest.raises(ValueError, match="fit must be called before predict"):
+        ElasticGNNClassifier().predict()
+    with pytest.raises(ValueError, match="parameter must be one of"):
+        ElasticGNNClassifier().set_params(lamda=1)
