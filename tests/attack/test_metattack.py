@@ -65,6 +65,17 @@ def test_approximate_gradient_equals_the_sum_of_direct_derivatives():
     assert_pairs_close(sparse, dense)
 
 
+def test_gradients_of_several_starts_add_up():
+    settings = MetattackSettings(starts=2, dtype="float64")
+    state, surrogate = prepared(planted_task(), settings)
+    both = next_gradient(state, surrogate, settings, seeded(1))
+    generator = seeded(1)
+    dense = sum(
+        dense_gradient(state, surrogate, *draw_weights(surrogate, generator))[0] for _ in "ab"
+    )
+    assert_pairs_close(both, dense)
+
+
 def dense_flips(task, settings, count):
     """Greedy flips by the dense gradient, with the last-edge rule and no pair twice."""
     state, surrogate = prepared(task, settings)
@@ -176,6 +187,8 @@ def test_same_seed_gives_the_same_flips():
         ({"features": "x"}, "features must be one of"),
         ({"dtype": "half"}, "dtype must be one of"),
         ({"flips_per_step": 0}, "flips_per_step must be >= 1"),
+        ({"starts": 0}, "starts must be >= 1"),
+        ({"loss": "x"}, "loss must be one of"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):

@@ -8,7 +8,8 @@ The normalisation S = D^-1/2 (A + I) D^-1/2 turns T = (K + K') S + S (K + K') in
     g_ij = s_i s_j T_ij + q_i + q_j,        q_i = -(1 / 2 d_i) sum_j T_ij S_ij.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -99,6 +100,18 @@ class PairGradient:
         inside = behind[self.labelled[behind] < stop]
         block[self.labelled[inside] - start] += self.direct[start:, inside].T
         return block
+
+
+def add_gradients(parts: Sequence[PairGradient]) -> PairGradient:
+    """The sum of gradients on one graph, with their mean loss."""
+    return replace(
+        parts[0],
+        left=np.hstack([part.left for part in parts]),
+        right=np.hstack([part.right for part in parts]),
+        reach=np.sum([part.reach for part in parts], axis=0),
+        direct=np.sum([part.direct for part in parts], axis=0),
+        loss=sum(part.loss for part in parts) / len(parts),
+    )
 
 
 def look(adjacency: csr_array, surrogate: Surrogate) -> View:

@@ -16,12 +16,18 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class InnerTraining:
-    """How the surrogate is trained: plain gradient descent with momentum on two matrices."""
+    """How the surrogate is trained: plain gradient descent with momentum on two matrices.
+
+    The weights start uniform in +-weight_scale * sqrt(6 / (rows + columns)). 0.3 and not 1: from
+    smaller weights the surrogate's features are learnt rather than drawn, and the flips carry
+    over better to networks trained with weight decay (docs/attacks.md has the numbers).
+    """
 
     steps: int = 100
     learning_rate: float = 0.1
     momentum: float = 0.9
     hidden_channels: int = 16
+    weight_scale: float = 0.3
 
     def __post_init__(self) -> None:
         if self.steps < 1:
@@ -30,6 +36,8 @@ class InnerTraining:
             raise ValueError(f"learning_rate must be > 0, got {self.learning_rate}")
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum must be in [0, 1), got {self.momentum}")
+        if not self.weight_scale > 0:
+            raise ValueError(f"weight_scale must be > 0, got {self.weight_scale}")
         if self.hidden_channels < 1:
             raise ValueError(f"hidden_channels must be >= 1, got {self.hidden_channels}")
 

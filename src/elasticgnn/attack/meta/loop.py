@@ -9,7 +9,13 @@ from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.budget import AttackBudget
 from elasticgnn.attack.meta.approximate import approximate_gradient
 from elasticgnn.attack.meta.candidates import best_flips
-from elasticgnn.attack.meta.gradient import PairGradient, Surrogate, look, meta_gradient
+from elasticgnn.attack.meta.gradient import (
+    PairGradient,
+    Surrogate,
+    add_gradients,
+    look,
+    meta_gradient,
+)
 from elasticgnn.attack.meta.settings import MetattackSettings
 from elasticgnn.attack.meta.surrogate import build_surrogate, draw_weights
 from elasticgnn.attack.perturbation import Perturbation, flat_settings
@@ -63,9 +69,12 @@ def next_gradient(
 ) -> PairGradient:
     """The meta-gradient on the graph as it is now, from freshly drawn weights."""
     view = look(state.adjacency(settings.dtype), surrogate)
-    first, second = draw_weights(surrogate, generator)
     compute = approximate_gradient if settings.approximate else meta_gradient
-    return compute(view, surrogate, first, second)
+    parts = [
+        compute(view, surrogate, *draw_weights(surrogate, generator))
+        for _ in range(settings.starts)
+    ]
+    return parts[0] if len(parts) == 1 else add_gradients(parts)
 
 
 def take_best(state: Flippable, gradient: PairGradient, count: int) -> None:

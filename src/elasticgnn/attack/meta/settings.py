@@ -18,6 +18,7 @@ class MetattackSettings:
     objective: the loss to raise, on unlabelled nodes with predicted labels ("self", Meta-Self), on
     labelled ones ("train"), or the mean of the two ("both"). approximate: A-Meta, which sums the
     loss's direct derivative over the training steps instead of differentiating through them.
+    starts: initial weights whose gradients are added up before each flip.
     features: "binary" trains the surrogate on which words occur, whatever their weight ("auto":
     when less than half of the matrix is filled), because the inner loop's fixed step needs it.
     """
@@ -26,6 +27,7 @@ class MetattackSettings:
     loss: str = "cross_entropy"
     approximate: bool = False
     flips_per_step: int = 1
+    starts: int = 1
     inner: InnerTraining = field(default_factory=InnerTraining)
     constraints: Constraints = field(default_factory=Constraints)
     features: str = "auto"
@@ -36,5 +38,6 @@ class MetattackSettings:
             if getattr(self, name) not in options:
                 raise ValueError(f"{name} must be one of {options}, got {getattr(self, name)!r}")
         find_loss(self.loss)
-        if self.flips_per_step < 1:
-            raise ValueError(f"flips_per_step must be >= 1, got {self.flips_per_step}")
+        for name in ("flips_per_step", "starts"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")

@@ -68,14 +68,14 @@ def attack_loss(target: Tensor, labelled: Tensor, settings: MetattackSettings) -
 
 
 def draw_weights(surrogate: Surrogate, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Fresh W1 (f, h) and W2 (h, c), uniform in +-sqrt(6 / (rows + columns)) (Glorot & Bengio)."""
-    hidden = surrogate.plan.hidden_channels
+    """Fresh W1 (f, h) and W2 (h, c), uniform in a share of Glorot & Bengio's bounds."""
+    hidden, scale = surrogate.plan.hidden_channels, surrogate.plan.weight_scale
     shapes = ((surrogate.features.shape[1], hidden), (hidden, surrogate.target.shape[1]))
     dtype = surrogate.target.dtype
     first, second = (
         # drawn in double precision so that both precisions start from the same numbers
         (torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1)
-        .mul_((6 / sum(shape)) ** 0.5)
+        .mul_(scale * (6 / sum(shape)) ** 0.5)
         .to(dtype)
         for shape in shapes
     )
