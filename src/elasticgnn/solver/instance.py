@@ -90,7 +90,8 @@ def build_instance(
             raise ValueError(f"{name} must be finite for the solver, got {value}")
     if order not in ORDERS or isinstance(order, bool):
         raise ValueError(f"order must be one of {ORDERS}, got {order!r}")
-    rows = x.detach().double().cpu().numpy().reshape(graph.num_nodes, -1)
+    rows = x.detach().double().cpu().numpy()
+    rows = rows[:, None] if rows.ndim == 1 else rows
     weight = _checked_weight(data_weight, graph)
     rows = np.where(weight[:, None] > 0, rows, 0.0)
     _check_finite(rows)

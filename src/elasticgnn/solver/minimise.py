@@ -56,7 +56,7 @@ def minimise(
     dual = np.divide(outcome.flow, weight, out=np.zeros_like(outcome.flow), where=weight > 0)
     return Solution(
         value=attach_gradient(x, graph, penalty, Optimum(instance, outcome.signal, outcome.flow)),
-        dual=torch.from_numpy(dual).reshape(-1, *x.shape[1:]),
+        dual=torch.from_numpy(dual).reshape(len(dual), *x.shape[1:]),
         objective=measure.objective,
         gap=measure.gap,
         steps=outcome.steps,
@@ -83,13 +83,14 @@ def _first_guess(instance: Instance, start: Solution | None) -> tuple[Array, Arr
         mean = instance.x[seen].mean(0) if seen.any() else np.zeros(channels)
         guess = np.where(seen[:, None], instance.x, mean)
         return np.zeros((instance.num_rows, channels)), guess
-    dual = start.dual.detach().numpy().reshape(len(start.dual), -1)
-    if dual.shape != (instance.num_rows, channels):
+    dual = start.dual.detach().numpy()
+    if dual.size != instance.num_rows * channels or start.value.numel() != instance.x.size:
         raise ValueError(
             f"start must come from a problem of the same shape, {(instance.num_rows, channels)}, "
             f"got {dual.shape}"
         )
-    value = start.value.detach().numpy().reshape(len(instance.x), -1)
+    dual = dual.reshape(instance.num_rows, channels)
+    value = start.value.detach().numpy().reshape(instance.x.shape)
     return dual * instance.row_weight[:, None], value
 
 

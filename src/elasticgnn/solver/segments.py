@@ -40,11 +40,9 @@ def boundary_edges(
     """The edges whose ends lie in different pieces, ranked."""
     jump = _jumps(value, graph)
     edge = (labels[graph.tail] != labels[graph.head]).nonzero().flatten()
-    if len(dual) == graph.num_edges:
-        reach = torch.linalg.vector_norm(dual.reshape(len(dual), -1), dim=1)
-    else:  # order 1: the dual lives on nodes
-        size = torch.linalg.vector_norm(dual.reshape(len(dual), -1), dim=1)
-        reach = torch.maximum(size[graph.tail], size[graph.head])
+    reach = torch.linalg.vector_norm(_as_rows(dual), dim=1)
+    if len(dual) != graph.num_edges:  # order 1: the dual lives on nodes
+        reach = torch.maximum(reach[graph.tail], reach[graph.head])
     saturation = (reach / lambda1 if lambda1 > 0 else torch.ones_like(reach))[edge]
     by_jump = torch.argsort(jump[edge], descending=True, stable=True)
     rank = by_jump[
@@ -56,5 +54,9 @@ def boundary_edges(
 
 
 def _jumps(value: Tensor, graph: Graph) -> Tensor:
-    rows = graph.difference(value.detach().reshape(graph.num_nodes, -1)).detach()
+    rows = graph.difference(_as_rows(value.detach())).detach()
     return torch.linalg.vector_norm(rows, dim=1)
+
+
+def _as_rows(values: Tensor) -> Tensor:
+    return values[:, None] if values.ndim == 1 else values
