@@ -151,7 +151,7 @@ def show_table(title: str, rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for key, value in rows[0].items():
         table.add_column(key, justify="right" if isinstance(value, int) else "left")
     for row in rows:

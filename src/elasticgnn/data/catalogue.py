@@ -84,7 +84,9 @@ def find_data_set(name: str) -> DataSet:
     known = catalogue()
     tidy = tidy_name(name)
     if tidy not in known:
-        raise ValueError(f"name must be one of {', '.join(known)}, got {name!r}")
+        plain = ", ".join(entry for entry in known if "-meta-" not in entry)
+        attacked = f"{'|'.join(ATTACKED_EDGES)}-meta-{'|'.join(('0', *RATES))}"
+        raise ValueError(f"name must be one of {plain}, or {attacked}, got {name!r}")
     return known[tidy]
 
 
