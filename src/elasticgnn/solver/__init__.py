@@ -9,4 +9,5 @@ from elasticgnn.solver.path import minimise_path as minimise_path
 from elasticgnn.solver.segments import Boundary as Boundary
 from elasticgnn.solver.select import Selection as Selection
 from elasticgnn.solver.select import cross_validate as cross_validate
+from elasticgnn.solver.select import noise_grid as noise_grid
 from elasticgnn.solver.solution import Solution as Solution

@@ -18,6 +18,7 @@ from elasticgnn.solver.solution import Solution
 CRITERIA = ("cv", "sure")
 FOLDS = 5
 PROBES = 8
+PROBE_LIMIT = 30_000
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,13 @@ def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
     return float(steps.median()) / (0.6744897501960817 * 2**0.5) if steps.numel() else 0.0
 
 
+def noise_grid(x: Tensor, graph: Graph, data_weight: Tensor, count: int = 16) -> list[float]:
+    """Values of lambda1 around the noise level, where the useful ones lie; [0] without noise."""
+    sigma = noise_level(x, graph, data_weight) / max(float(graph.scale.detach().mean()), 1e-12)
+    powers = torch.linspace(-1.0, 1.5, count, dtype=torch.float64)
+    return [float(sigma * 10**power) for power in powers] if sigma > 0 else [0.0]
+
+
 def degrees_of_freedom(  # a solved problem and a source of probes
     x: Tensor,
     graph: Graph,
@@ -151,13 +159,19 @@ def degrees_of_freedom(  # a solved problem and a source of probes
     data_weight: Tensor,
     generator: torch.Generator,
 ) -> float:
-    """The trace of dF/dX: pieces where that is exact, else estimated with random probes."""
+    """The trace of dF/dX: the pieces where that is exact, else estimated with random probes.
+
+    Beyond PROBE_LIMIT values the pieces times the channels stand in, an upper end.
+    """
     instance = build_instance(x, graph, penalty, data_weight, 0)
     signal = solution.value.detach().numpy().reshape(instance.x.shape)
-    rows = split_rows(instance, signal, 1e-6)
+    channels = instance.x.shape[1]
     if instance.entrywise and instance.lambda2 == 0:
-        counts = [_count_pieces(solution, k) for k in range(instance.x.shape[1])]
+        counts = [_count_pieces(solution, k) for k in range(channels)]
         return float(sum(counts))
+    if instance.x.size > PROBE_LIMIT:
+        return float(channels * (int(solution.pieces().max()) + 1))
+    rows = split_rows(instance, signal, 1e-6)
     shape = (PROBES, *instance.x.shape)
     probes = torch.randint(2, shape, generator=generator).double().numpy() * 2 - 1
     weight = instance.data_weight[:, None]

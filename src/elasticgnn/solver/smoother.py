@@ -130,6 +130,4 @@ EXPECTED_FAILED_CHECKS = {
     "are the nodes of one graph, so a part of X is another problem",
     "check_methods_sample_order_invariance": "without a graph the order of the rows is the chain "
     "they form",
-    "check_sample_weight_equivalence_on_dense_data": "repeating a row adds a node to the chain; "
-    "it is not the same as doubling the row's weight",
 }
