@@ -147,6 +147,13 @@ def test_isolated_nodes_come_from_the_feature_file(tmp_path):
     assert task.graph.num_components == 2
 
 
+def test_large_features_are_kept_and_said(tmp_path):
+    edges = write_csv(tmp_path / "edges.csv", None, [("p", "q")])
+    task = read_task(edges, write_csv(tmp_path / "f.csv", None, [("p", 5e4), ("q", 1)]))
+    assert task.features.flatten().tolist() == [5e4, 1]
+    assert any("f.csv: values reach 5e+04" in note for note in task.notes)
+
+
 def test_mostly_empty_tables_stay_sparse(tmp_path):
     edges = write_csv(tmp_path / "edges.csv", None, [(0, 1), (1, 2), (2, 3), (3, 4)])
     rows = [(k, *(1 if k == j else 0 for j in range(5))) for k in range(5)]

@@ -13,7 +13,10 @@ from elasticgnn.data.own.records import EdgeRows, FeatureRows, LabelRows
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
 from elasticgnn.data.own.table import short
 from elasticgnn.data.task import NodeTask
+from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
+
+LARGE = 100.0  # features beyond this are worth a note
 
 
 def assemble(edges: EdgeRows, features: FeatureRows | None, labels: LabelRows | None) -> NodeTask:
@@ -21,8 +24,7 @@ def assemble(edges: EdgeRows, features: FeatureRows | None, labels: LabelRows | 
     ids = node_order(edges, features)
     place = {node: number for number, node in enumerate(ids)}
     graph, notes = build_graph(edges, place, None if features is None else features.path)
-    if features is None:
-        notes = (*notes, NOTE)
+    notes = (*notes, *feature_notes(features))
     class_names, numbers = number_classes(labels, place, edges.path)
     return NodeTask(
         name=edges.path.stem,
@@ -32,6 +34,20 @@ def assemble(edges: EdgeRows, features: FeatureRows | None, labels: LabelRows | 
         class_names=class_names,
         node_ids=whole_numbers(ids) or ids,
         notes=(*edges.notes, *notes),
+    )
+
+
+def feature_notes(features: FeatureRows | None) -> tuple[str, ...]:
+    """That stand-ins are used, or that the numbers are too large to learn from easily."""
+    if features is None:
+        return (NOTE,)
+    values = features.values
+    numbers = values.value if isinstance(values, SparseFeatures) else values
+    largest = float(numbers.abs().max()) if numbers.numel() else 0.0
+    if largest <= LARGE:
+        return ()
+    return (
+        f"{features.path.name}: values reach {largest:.3g}; scaled to about 1 they train better",
     )
 
 
