@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from elasticgnn.data import NodeTask
 from elasticgnn.experiment.cells import Cell, CellGroup, cell_groups
@@ -20,7 +21,7 @@ from elasticgnn.experiment.results import Candidate, CellResult, write_result, w
 from elasticgnn.experiment.search import Needs, Records, expected_runs, has_runs, needs, select
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import ModelSpec, StudySpec
-from elasticgnn.experiment.storage import open_storage
+from elasticgnn.experiment.storage import close_storage, open_storage
 from elasticgnn.experiment.tasks import load_task
 
 
@@ -41,17 +42,22 @@ def run_study(
     spec: StudySpec, plan: WorkPlan, report: Callable[[str], None] = lambda line: None
 ) -> None:
     """Train until every cell of `spec` is complete and written; may run in many processes."""
-    Worker(spec, plan, report).work()
+    storage = open_storage(plan.storage)
+    try:
+        Worker(spec, plan, report, storage).work()
+    finally:
+        close_storage(storage)
 
 
 class Worker:
     """One process working on one study."""
 
-    def __init__(self, spec: StudySpec, plan: WorkPlan, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, spec: StudySpec, plan: WorkPlan, report: Callable[[str], None], storage: Any
+    ) -> None:
         self.spec = spec
         self.plan = plan
         self.report = report
-        storage = open_storage(plan.storage)
         watch = [Watch(plan.grace) for _ in cell_groups(spec)]
         self.groups = [
             (group, Ledger(storage, plan.storage, group.trials_name, own))

@@ -8,7 +8,7 @@ from typing import Any
 from elasticgnn.experiment.cells import cell_groups, cells
 from elasticgnn.experiment.results import result_path
 from elasticgnn.experiment.spec import StudySpec
-from elasticgnn.experiment.storage import open_storage, sqlite_path
+from elasticgnn.experiment.storage import close_storage, open_storage, sqlite_path
 
 STATES = ("complete", "running", "waiting")
 
@@ -40,8 +40,11 @@ def stored_trials(spec: StudySpec, url: str) -> list[Any]:
     import optuna
 
     storage = open_storage(url)
-    known = set(optuna.study.get_all_study_names(storage))
-    names = [group.trials_name for group in cell_groups(spec) if group.trials_name in known]
-    studies = [optuna.load_study(study_name=name, storage=storage) for name in names]
-    trials = [trial for study in studies for trial in study.get_trials(deepcopy=False)]
+    try:
+        known = set(optuna.study.get_all_study_names(storage))
+        names = [group.trials_name for group in cell_groups(spec) if group.trials_name in known]
+        studies = [optuna.load_study(study_name=name, storage=storage) for name in names]
+        trials = [trial for study in studies for trial in study.get_trials(deepcopy=False)]
+    finally:
+        close_storage(storage)
     return [trial for trial in trials if "setting" in trial.user_attrs]

@@ -40,6 +40,12 @@ def open_storage(url: str) -> Any:
         return storage
 
 
+def close_storage(storage: Any) -> None:
+    """Give back the connections of `storage`."""
+    storage.remove_session()
+    storage.engine.dispose()
+
+
 def use_write_ahead_log(engine: Any) -> None:
     """Commits without waiting for the disk: a killed process loses nothing, a power cut at most
     the last trials, and neither leaves a broken file."""
