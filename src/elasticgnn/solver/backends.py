@@ -116,7 +116,7 @@ class NativeBackend:
         self.stiff = weight / instance.scale**2
         self.center = np.ascontiguousarray(data * instance.scale[:, None])
         self.bounds = order_zero_bounds(instance) if len(instance.missing) else None
-        self.reach = 0.1 * float(np.abs(self.center - self.center.mean(0)).mean() or 1.0)
+        self.reach = 0.1 * float(self.center.std() if self.center.size else 0.0) or 1.0
         self.turn = 1 / LADDER  # try a smaller joining distance next
         self._start(flow, np.float64 if wide else np.float32)
 

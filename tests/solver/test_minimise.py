@@ -1,0 +1,224 @@
+"""The solver: known answers, agreement of its methods, options, and what it refuses."""
+
+import math
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+
+from elasticgnn.graph import Graph
+from elasticgnn.kernels import native as compiled
+from elasticgnn.operator import elastic_message_passing
+from elasticgnn.problem import ElasticPenalty
+from elasticgnn.solver import ascend, minimise, native
+from elasticgnn.solver.instance import build_instance
+from elasticgnn.solver.papc import PaperState, paper_step
+from solver_signals import chain, grid, random_graph, steps
+
+needs_loops = pytest.mark.skipif(compiled is None, reason="the compiled loops were not built")
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def normal(*shape, seed=0):
+    return torch.randn(*shape, generator=generator(seed), dtype=torch.float64)
+
+
+def test_two_nodes_move_towards_each_other_by_lambda1():
+    solution = minimise(torch.tensor([0.0, 3.0]), chain(2), ElasticPenalty(0.5, 0.0))
+    torch.testing.assert_close(solution.value, torch.tensor([0.5, 2.5], dtype=torch.float64))
+    assert solution.certified
+    assert solution.objective == pytest.approx(0.25 + 0.5 * 2.0)
+
+
+def test_large_lambda1_gives_the_mean_of_each_component():
+    graph = Graph.from_edges([(0, 1), (1, 2), (3, 4)], 6, normalization="none")
+    x = torch.tensor([0.0, 3.0, 6.0, 1.0, 2.0, 7.0], dtype=torch.float64)
+    solution = minimise(x, graph, ElasticPenalty(100.0, 0.0))
+    expected = torch.tensor([3.0, 3.0, 3.0, 1.5, 1.5, 7.0], dtype=torch.float64)
+    torch.testing.assert_close(solution.value, expected, atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("normalization", ["degree", "none"])
+def test_without_lambda1_it_solves_the_linear_system(normalization):
+    graph = random_graph(2, 12, normalization)
+    x = normal(12, 2)
+    laplacian = graph.divergence(graph.difference(torch.eye(12, dtype=torch.float64)))
+    expected = torch.linalg.solve(torch.eye(12, dtype=torch.float64) + 2 * laplacian, x)
+    solution = minimise(x, graph, ElasticPenalty(0.0, 2.0), rtol=1e-12)
+    torch.testing.assert_close(solution.value, expected, atol=1e-5, rtol=0)
+
+
+def test_no_penalty_returns_the_signal():
+    x = normal(12, 2)
+    solution = minimise(x, random_graph(0, 12), ElasticPenalty(0.0, 0.0))
+    torch.testing.assert_close(solution.value, x, atol=0, rtol=1e-15)
+    assert (solution.steps, solution.certified) == (0, True)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("norm", ["l1", "l21"])
+def test_paper_iteration_and_fast_method_agree(order, norm):
+    graph, x = random_graph(4, 9), normal(9, 2)
+    penalty = ElasticPenalty(0.3, 0.5, norm)
+    fast = minimise(x, graph, penalty, order=order, rtol=1e-10)
+    paper = minimise(x, graph, penalty, order=order, rtol=1e-10, method="papc")
+    assert fast.certified
+    assert paper.certified
+    away = float(torch.linalg.vector_norm(fast.value - paper.value))
+    assert away <= fast.distance_bound + paper.distance_bound
+
+
+@pytest.mark.parametrize("normalization", ["degree", "none"])
+def test_paper_steps_are_those_of_the_operator(normalization):
+    graph, x, penalty = random_graph(5, 11, normalization), normal(11, 2), ElasticPenalty(0.4, 0.6)
+    instance = build_instance(x, graph, penalty, None, 0)
+    step, state = paper_step(instance), PaperState(instance.x, np.zeros((graph.num_edges, 2)))
+    for _ in range(7):
+        state = step(state)
+    expected = elastic_message_passing(x, graph, penalty, 7, implementation="reference")
+    torch.testing.assert_close(torch.from_numpy(state.signal), expected)
+
+
+@needs_loops
+@pytest.mark.parametrize("norm", ["l1", "l21"])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("lambda2", [0.0, 0.4])
+def test_compiled_steps_equal_their_definition(norm, channels, lambda2):
+    from elasticgnn.solver.backends import NativeBackend, PlainBackend
+
+    graph, x = random_graph(6, 30), normal(30, channels)
+    instance = build_instance(x, graph, ElasticPenalty(0.2, lambda2, norm), None, 0)
+    start = np.zeros((graph.num_edges, channels))
+    fused, plain = NativeBackend(instance, start, instance.x, wide=True), None
+    plain = PlainBackend(instance, start, instance.x)
+    for backend in (fused, plain):
+        backend.advance(25)
+    np.testing.assert_allclose(fused.ascent.flow, plain.ascent.flow, atol=1e-12)
+    np.testing.assert_allclose(fused.export(fused.pair()[0]), plain.pair()[0], atol=1e-12)
+
+
+@needs_loops
+def test_any_number_of_threads_gives_the_same_bits():
+    x, graph = normal(10_000, 2), grid(100)
+    penalty = ElasticPenalty(0.3, 0.0)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        one = minimise(x, graph, penalty)
+        torch.set_num_threads(2)
+        two = minimise(x, graph, penalty)
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(one.value, two.value)
+    assert one.gap == two.gap
+
+
+def test_works_without_the_compiled_loops(monkeypatch):
+    x, graph, penalty = steps(generator(), channels=2), chain(120), ElasticPenalty(0.3, 0.0)
+    fast = minimise(x, graph, penalty, rtol=1e-8)
+    monkeypatch.setattr(native, "native", None)
+    plain = minimise(x, graph, penalty, rtol=1e-5)
+    assert plain.certified
+    away = float(torch.linalg.vector_norm(fast.value - plain.value))
+    assert away <= fast.distance_bound + plain.distance_bound
+
+
+def test_missing_values_of_a_chain_lie_between_their_neighbours():
+    x = torch.tensor([0.0, math.nan, math.nan, 4.0], dtype=torch.float64)
+    seen = torch.tensor([1.0, 0.0, 0.0, 1.0])
+    solution = minimise(x, chain(4), ElasticPenalty(0.0, 1.0), data_weight=seen)
+    assert solution.certified
+    # springs of stiffness 1 in a row: every link carries the same force
+    expected = torch.tensor([0.8, 1.6, 2.4, 3.2], dtype=torch.float64)
+    torch.testing.assert_close(solution.value, expected, atol=5e-3, rtol=0)
+
+
+def test_node_of_double_data_weight_moves_half_as_far():
+    weight = torch.tensor([2.0, 1.0])
+    x = torch.tensor([0.0, 3.0], dtype=torch.float64)
+    solution = minimise(x, chain(2), ElasticPenalty(0.5, 0.0), data_weight=weight)
+    torch.testing.assert_close(solution.value, torch.tensor([0.25, 2.5], dtype=torch.float64))
+
+
+def test_first_order_trend_keeps_a_straight_line():
+    ends = torch.linspace(0, 1, 20, dtype=torch.float64)
+    flat = minimise(ends, chain(20), ElasticPenalty(1.0, 0.0), order=0)
+    line = minimise(ends, chain(20), ElasticPenalty(1.0, 0.0), order=1, rtol=1e-3)
+    inner = slice(3, 17)
+    bend = line.value[inner].diff().diff().abs().max()
+    assert float(bend) < 1e-2
+    assert float(line.value[inner].diff().min()) > float(flat.value[inner].diff().min())
+
+
+def test_warm_start_needs_fewer_steps():
+    x, graph = steps(generator(), nodes=300), chain(300)
+    cold = minimise(x, graph, ElasticPenalty(0.5, 0.0))
+    warm = minimise(x, graph, ElasticPenalty(0.501, 0.0), start=cold)
+    assert warm.certified
+    assert warm.steps < cold.steps / 2
+
+
+def test_step_limit_is_told_and_not_hidden():
+    solution = minimise(steps(generator()), chain(120), ElasticPenalty(5.0, 0.0), max_steps=3)
+    assert not solution.certified
+    assert solution.steps == 3
+    assert solution.summary().startswith("NOT certified")
+
+
+def test_interrupt_returns_the_best_point_so_far():
+    x, graph = steps(generator()), chain(120)
+    calls = iter([None, None, KeyboardInterrupt])
+    real = ascend._look
+
+    def look(backend):
+        if next(calls) is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return real(backend)
+
+    with mock.patch.object(ascend, "_look", look):
+        solution = minimise(x, graph, ElasticPenalty(20.0, 0.0), rtol=1e-12)
+    assert not solution.certified
+    assert 0 < solution.gap < math.inf
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 5])
+def test_graphs_without_edges(nodes):
+    graph = Graph.from_edge_index(torch.empty(2, 0, dtype=torch.int64), nodes)
+    x = normal(nodes, 2)
+    solution = minimise(x, graph, ElasticPenalty(1.0, 1.0))
+    torch.testing.assert_close(solution.value, x, atol=0, rtol=1e-15)
+    assert solution.certified
+    assert solution.pieces().tolist() == list(range(nodes))
+
+
+def test_float32_input_gives_a_float64_certificate():
+    solution = minimise(steps(generator()).float(), chain(120), ElasticPenalty(0.5, 0.1))
+    assert solution.value.dtype == torch.float64
+    assert solution.certified
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": torch.zeros(3)}, r"x must be a tensor \(4,\) or \(n, d\)"),
+        ({"x": torch.full((4,), math.nan)}, "x must be finite where data_weight > 0"),
+        ({"penalty": ElasticPenalty(1.0, 1.0, "mcp")}, "norm must be 'l1' or 'l21'"),
+        ({"penalty": ElasticPenalty(1.0, math.inf)}, "lambda2 must be finite"),
+        ({"rtol": 0.0}, r"rtol must lie in \(0, 1\)"),
+        ({"order": 3}, "order must be one of"),
+        ({"method": "newton"}, "method must be one of"),
+        ({"max_steps": -1}, "max_steps must be an integer >= 0"),
+        ({"data_weight": torch.zeros(4)}, "data_weight must be > 0 somewhere in every component"),
+        ({"data_weight": -torch.ones(4)}, "data_weight must be finite and >= 0"),
+        ({"data_weight": torch.ones(3)}, r"data_weight must have shape \(4,\)"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    arguments = {"x": torch.zeros(4), "penalty": ElasticPenalty(1.0, 0.0)} | change
+    x, penalty = arguments.pop("x"), arguments.pop("penalty")
+    with pytest.raises(ValueError, match=message):
+        minimise(x, chain(4), penalty, **arguments)

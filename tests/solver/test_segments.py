@@ -1,0 +1,31 @@
+"""Constant pieces and the edges between them."""
+
+import torch
+
+from elasticgnn.graph import Graph
+from elasticgnn.problem import ElasticPenalty
+from elasticgnn.solver import minimise
+from solver_signals import chain, steps
+
+
+def test_three_stretches_are_three_pieces_with_two_saturated_edges():
+    x = steps(torch.Generator().manual_seed(0))
+    solution = minimise(x, chain(120), ElasticPenalty(4.0, 0.0), rtol=1e-10)
+    assert solution.pieces().unique_consecutive().tolist() == [0, 1, 2]
+    boundary = solution.boundary()
+    assert sorted(boundary.edge.tolist()) == [39, 79]
+    assert boundary.pieces[boundary.edge == 39].tolist() == [[0, 1]]
+    torch.testing.assert_close(boundary.saturation, torch.ones(2, dtype=torch.float64))
+    # equal saturation: the longer jump comes first
+    assert boundary.jump[0] > boundary.jump[1]
+
+
+def test_pieces_are_constant_up_to_degree_scaling():
+    star = Graph.from_edges([(0, 1), (0, 2), (0, 3)])
+    x = torch.randn(4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    solution = minimise(x, star, ElasticPenalty(10.0, 0.0), rtol=1e-10)
+    assert solution.pieces().tolist() == [0, 0, 0, 0]
+    scaled = star.scale * solution.value
+    torch.testing.assert_close(scaled, scaled[:1].expand(4))
+    assert float(solution.value.std()) > 1e-3
+    assert len(solution.boundary()) == 0

@@ -1,0 +1,63 @@
+"""The certificate is never wrong, and both of its implementations say the same."""
+
+import numpy as np
+import pytest
+import torch
+
+from elasticgnn.kernels import native as compiled
+from elasticgnn.problem import ElasticPenalty, certify
+from elasticgnn.solver import minimise, native
+from elasticgnn.solver.instance import build_instance
+from elasticgnn.solver.measure import keep_in_ball, measure
+from solver_signals import chain, random_graph
+
+needs_loops = pytest.mark.skipif(compiled is None, reason="the compiled loops were not built")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_no_certificate_of_a_thousand_problems_is_wrong(verify_certificate, seed, capsys):
+    wrong, asked = verify_certificate.verify(250, 15, seed, 600)
+    assert asked == 15
+    assert wrong == 0, capsys.readouterr().out
+
+
+@needs_loops
+@pytest.mark.parametrize("norm", ["l1", "l21"])
+@pytest.mark.parametrize("lambda2", [0.0, 0.7])
+@pytest.mark.parametrize("normalization", ["degree", "none"])
+def test_compiled_gap_equals_its_definition(norm, lambda2, normalization):
+    graph = random_graph(3, 40, normalization)
+    rng = np.random.default_rng(5)
+    x = torch.from_numpy(rng.normal(size=(40, 3)))
+    instance = build_instance(x, graph, ElasticPenalty(0.4, lambda2, norm), None, 0)
+    signal = rng.normal(size=(40, 3))
+    flow = keep_in_ball(instance, rng.normal(size=(graph.num_edges, 3)))
+    expected = measure(instance, signal, flow)
+    scaled = native.build_scaled(instance)
+    found = native.measure_scaled(
+        scaled, instance.missing, (signal * instance.scale[:, None], flow), None
+    )
+    np.testing.assert_allclose(found.gap, expected.gap, rtol=1e-12)
+    np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-12)
+    # the two count roundings in slightly different units, but of the same size
+    assert 0.2 < found.rounding / expected.rounding < 5
+
+
+@pytest.mark.parametrize("norm", ["l1", "l21"])
+def test_gap_agrees_with_the_one_of_the_problem(norm):
+    graph = random_graph(1, 20)
+    x = torch.randn(20, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    penalty = ElasticPenalty(0.2, 0.0, norm)
+    solution = minimise(x, graph, penalty, max_steps=15, rtol=1e-12)
+    outside = certify(solution.value, solution.dual, x, graph, penalty)
+    assert solution.gap == pytest.approx(outside.gap, rel=1e-6)
+    assert solution.objective == pytest.approx(outside.primal, rel=1e-12)
+
+
+def test_gap_never_falls_below_its_rounding():
+    x = 1e6 + torch.randn(30, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    solution = minimise(x, chain(30), ElasticPenalty(0.5, 0.0), rtol=1e-15)
+    assert solution.certified
+    # differences of numbers around 1e6 are known to 1e-10 only, 29 of them times lambda1
+    assert solution.gap > 1e-9
