@@ -64,7 +64,7 @@ def denoise(
     if lambda1 is not None and select is not None:
         raise ValueError("lambda1 must be left out when --select chooses it, got both")
     source = read_signal(signal)
-    graph = _graph(source, edges, normalization)
+    graph = _graph(source, edges, normalization.value)
     target = output or signal.with_name(f"{signal.stem}-denoised{signal.suffix}")
     strengths = (lambda1, lambda2, norm.value)
     solution, chosen = _solve(source, graph, strengths, (order, rtol), select, seed)
@@ -101,7 +101,8 @@ def _solve(
 
     (lambda1, lambda2, norm), (order, rtol) = strengths, target
     missing = torch.from_numpy(source.is_missing)
-    x = torch.from_numpy(source.values).nan_to_num()
+    x = torch.tensor(source.values)
+    x = torch.where(missing[:, None], 0.0, x)
     weight = (~missing).double()
     if lambda1 is None:
         if order != 0:

@@ -10,15 +10,16 @@ B = lambda2 I + lambda1 (I - u u') / |delta| ("l21") or lambda2 I ("l1"). The de
 respect to any parameter is minus that of <v, gradient of P> + <mu, K_free F> at fixed F, v, mu.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.adjoint import Rows, solve_adjoint, split_rows
+from elasticgnn.solver.adjoint import Rows, polish, solve_adjoint, split_rows
 from elasticgnn.solver.instance import Array, Instance
 
 FREE_SHARE = 1e-6  # of the signal's spread: smaller differences count as zero
@@ -80,6 +81,10 @@ def _pullback(optimum: Optimum, gradient: Array, leaves: list[Tensor]) -> Tensor
     """A scalar whose derivative with respect to (x, lambda1, lambda2, weight) is the loss's."""
     instance = optimum.instance
     rows = split_rows(instance, optimum.signal, FREE_SHARE)
+    better = polish(instance, rows, optimum.signal)
+    if better is not None:
+        optimum = Optimum(instance, *better)
+        rows = replace(rows, delta=np.asarray(instance.operator @ optimum.signal))
     adjoint, multiplier = solve_adjoint(instance, rows, gradient)
     x, lambda1, lambda2, weight = leaves
     graph = instance.graph.with_weight(weight)
