@@ -83,6 +83,8 @@ def test_tables_3_and_4_and_figure_3_measure_the_same_trainings():
         ({"baseline": "nobody"}, "model must be one of"),
         ({"datasets": ["cora"]}, "must have 1 entries for a data set"),
         ({"protocol": {"epochs": 0}}, "epochs must be >= 1, got 0"),
+        ({"remarks": [{"text": "x", "datasets": ["mars"]}]}, "dataset must be one of"),
+        ({"remarks": [{"text": "x", "levels": [3.0]}]}, "levels of a remark must be of"),
         ({"search": {"method": "luck"}}, "search must be one of"),
         ({"models": {"a": {"family": "transformer"}}}, "family must be one of"),
         ({"models": {"a": {"family": "gcn", "layers": 3}}}, "must have keys of"),

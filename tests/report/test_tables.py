@@ -2,13 +2,16 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
 from elasticgnn.experiment import load_spec, spec_names
+from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
 from elasticgnn.report.export import export_study
 from elasticgnn.report.plot import save_plot
+from elasticgnn.report.publish import BEGIN, END, publish
 from elasticgnn.report.render import print_table, to_csv, to_latex, to_markdown, to_rows
 
 
@@ -108,3 +111,27 @@ def test_an_export_has_everything_needed_to_repeat_it(table2, results, tmp_path)
     assert sum(name.startswith("splits/") for name in names) == 10
     with pytest.raises(ValueError, match="output must be an empty or absent folder"):
         export_study(table2, results, tmp_path / "out")
+
+
+def test_publishing_writes_tables_and_a_reason_for_every_cell_that_differs(results, tmp_path):
+    spec = load_spec("table2")
+    about = Remark("The attack is another one.", ("cora",), ("gat",), (0.05,))
+    table = build_table(replace(spec, remarks=(about,)), results)
+    document = tmp_path / "reproduce.md"
+    document.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    files = {path.name for path in publish([table], tmp_path, document)}
+    assert files == {"table2.md", "table2.tex", "table2.csv", "table2.svg", "reproduce.md"}
+    text = document.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert text.count("The attack is another one.") == 1
+    assert text.count("No explanation found yet.") == 29
+    assert "Not run or not complete: pubmed." in text
+
+
+def test_publishing_needs_the_markers(results, tmp_path):
+    document = tmp_path / "reproduce.md"
+    document.write_text("no markers")
+    with pytest.raises(ValueError, match="document must contain"):
+        publish([], tmp_path, document)
