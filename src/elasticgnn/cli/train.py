@@ -68,6 +68,8 @@ def train(
         alpha=alpha,
     )
     plan = TrainingPlan(learning_rate, weight_decay, epochs, patience)
+    if output is not None and not output.parent.is_dir():
+        raise ValueError(f"output must be in a folder that exists, got {output}")
     task = attacked(read(data, edges, features, labels, data_root), attack)
     chosen = draw_splits(task, splits, seed, own=edges is not None)
     repeated = run(task, settings, plan, chosen, seed, shown=not as_json)
