@@ -2,6 +2,8 @@
 
 from elasticgnn.attack.budget import AttackBudget as AttackBudget
 from elasticgnn.attack.constraints import Constraints as Constraints
+from elasticgnn.attack.hardening import HARDENED as HARDENED
+from elasticgnn.attack.hardening import with_penalty as with_penalty
 from elasticgnn.attack.meta import InnerTraining as InnerTraining
 from elasticgnn.attack.meta import MetattackSettings as MetattackSettings
 from elasticgnn.attack.meta import metattack as metattack
