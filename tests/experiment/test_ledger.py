@@ -76,6 +76,15 @@ def test_the_claim_of_a_dead_process_is_planned_again(ledger):
     assert len(ledger.records()[ONE]) == 1
 
 
+def test_a_sign_of_life_reaches_the_storage_while_a_claim_is_held(ledger):
+    ledger.plan({ONE: 1, TWO: 1})
+    first, second = ledger.claim(10)
+    tell(ledger, first)
+    ledger.beat([first, second], 7)  # of what is told already nothing is said
+    beats = {t.number: t.user_attrs.get("beat") for t in ledger.trials()}
+    assert beats == {first.number: None, second.number: 7}
+
+
 def test_a_process_number_that_was_given_again_is_no_sign_of_life():
     watch = Watch()
     me = worker_identity()

@@ -126,9 +126,10 @@ class Ledger:
                 self.study.tell(trial.number, state=self.states.FAIL, skip_if_finished=True)
 
     def beat(self, claims: Sequence[Claim], count: int) -> None:
-        """A sign of life for watchers on other machines."""
+        """A sign of life for watchers on other machines, for what is still held."""
         for claim in claims:
-            self.set_attribute(claim, "beat", count)
+            if claim.number in self.held:
+                self.set_attribute(claim, "beat", count)
 
     def tell(self, claim: Claim, records: Sequence[RunRecord], environment: dict[str, str]) -> None:
         """Store the runs of a claim; the trial counts from its last write on."""
@@ -139,14 +140,16 @@ class Ledger:
         mean = sum(record.val for record in records) / len(records)
         value = mean if mean == mean else 0.0  # no validation nodes, nothing to rank by
         self.study.tell(claim.number, value, skip_if_finished=True)
-        del self.held[claim.number]
+        self.held.pop(claim.number, None)
 
     def set_attribute(self, claim: Claim, name: str, value: Any) -> None:
         """Set an attribute of a claimed trial, unless it was taken away and finished."""
         import optuna
 
+        trial = self.held.get(claim.number)
         with suppress(optuna.exceptions.UpdateFinishedTrialError):
-            self.held[claim.number].set_user_attr(name, value)
+            if trial is not None:
+                trial.set_user_attr(name, value)
 
 
 def distributions() -> dict[str, Any]:

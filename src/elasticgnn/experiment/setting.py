@@ -59,12 +59,11 @@ class Setting:
         kinds = {"int": int, "str": str, "float": float}
         return cls(**{n: kinds[str(known[n])](v) for n, v in values.items() if n in known})
 
-    def label(self) -> str:
-        """One line for people: only what matters to an elastic model."""
-        return (
-            f"lr {self.learning_rate:g}, wd {self.weight_decay:g}, dropout {self.dropout:g}, "
-            f"K {self.steps}, λ1 {self.lambda1:g}, λ2 {self.lambda2:.4g}"
-        )
+    def label(self, *, elastic: bool = True) -> str:
+        """One line for people; rivals have neither steps nor lambdas."""
+        shared = f"lr {self.learning_rate:g}, wd {self.weight_decay:g}, dropout {self.dropout:g}"
+        own = f", K {self.steps}, λ1 {self.lambda1:g}, λ2 {self.lambda2:.4g}"
+        return shared + own if elastic else shared
 
 
 def teleport(values: Mapping[str, Value]) -> dict[str, Value]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -102,12 +103,13 @@ def summary_data(summary: Summary | None) -> list[float | None] | None:
 
 
 def result_data(table: Table, result: CellResult) -> dict[str, Any]:
+    label = partial(table.setting_label, result.cell)
     best = sorted(result.candidates, key=lambda c: (-c.runs, -c.val))[:CANDIDATES]
     return {
         "search": result.search,
-        "setting": result.selected.label(),
+        "setting": label(result.selected),
         "tried": len(result.candidates),
-        "candidates": [[c.setting.label(), c.runs, 100 * c.val, 100 * c.test] for c in best],
+        "candidates": [[label(c.setting), c.runs, 100 * c.val, 100 * c.test] for c in best],
         "runs": [run_data(table, record) for record in result.runs],
         "environment": dict(result.environments[-1]) if result.environments else {},
     }

@@ -73,6 +73,6 @@ def difference_line(table: Table, entry: Entry) -> str:
     title = table.spec.model(entry.cell.model).title
     label = f"{row_label(table, entry.cell.dataset, entry.cell.level)}, {title}"
     numbers = f"{mean_std(entry.ours, digits)} against {published(entry.published, digits)}"
-    setting = entry.result.selected.label() if entry.result else ""
+    setting = table.setting_label(entry.cell, entry.result.selected) if entry.result else ""
     reasons = " ".join(table.remarks(entry)) or "No explanation found yet."
     return f"* {label}: {numbers}, {entry.verdict} ({setting}). {reasons}"

@@ -95,7 +95,7 @@ def details(table: Table) -> list[list[str]]:
                 published(entry.published, digits),
                 entry.verdict,
                 signed(entry.against_baseline, digits),
-                entry.result.selected.label(),
+                table.setting_label(entry.cell, entry.result.selected),
             ]
         )
     return lines
@@ -159,7 +159,7 @@ def to_row(table: Table, entry: Entry) -> dict[str, Any]:
         ours and finite(ours.low), ours and finite(ours.high), ours and ours.count,
         paper and paper.mean, paper and paper.std, entry.verdict,
         pair and pair.mean, pair and finite(pair.low), pair and finite(pair.high),
-        result and result.search, result and result.selected.label(),
+        result and result.search, result and table.setting_label(entry.cell, result.selected),
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 

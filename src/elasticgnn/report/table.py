@@ -8,6 +8,7 @@ from pathlib import Path
 
 from elasticgnn.experiment.cells import Cell, cells
 from elasticgnn.experiment.results import CellResult, read_result
+from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Published, StudySpec
 from elasticgnn.report.statistics import Summary, paired, summarize, verdict
 
@@ -40,6 +41,11 @@ class Table:
         return tuple(
             (dataset, level) for dataset in self.spec.datasets for level in self.spec.levels
         )
+
+    def setting_label(self, cell: Cell, setting: Setting) -> str:
+        """The setting in words, without what the cell's model ignores."""
+        family = self.spec.model(cell.model).family
+        return setting.label(elastic=family in ("elastic", "appnp"))
 
     def remarks(self, entry: Entry) -> list[str]:
         """What the study says about this cell in particular."""
