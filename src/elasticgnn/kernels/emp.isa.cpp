@@ -5,14 +5,10 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
-template <class T, int L_, int Count_, bool Runs_, Shape S_>
+template <class T, int L, int Count, bool Runs, Shape S, int Tail = 0>
 struct Kind {
-  using Number = T;
-  static constexpr int L = L_, Count = Count_;
-  static constexpr bool Runs = Runs_;
-  static constexpr Shape S = S_;
-  using Forward = ISA_NAMESPACE::Forward<T, L, Count, Runs, S>;
-  using Adjoint = ISA_NAMESPACE::Adjoint<T, L, Count, Runs, S>;
+  using Forward = ISA_NAMESPACE::Forward<T, L, Count, Runs, S, Tail>;
+  using Adjoint = ISA_NAMESPACE::Adjoint<T, L, Count, Runs, S, Tail>;
 };
 
 // Rows with a fixed number of vectors exist where they pay: float32 and the Euclidean norm.
@@ -22,12 +18,21 @@ std::size_t with_kind_of_shape(const EmpProblem<T>& problem, const Body& body) {
   constexpr bool common = S == Shape::ball && sizeof(T) == 4;
   const std::int64_t d = problem.width;
   if (problem.runs > 1) return body(Kind<T, L, 0, true, S>{});
-  if constexpr (common) {
-    if constexpr (L >= 16) if (d <= L / 4) return body(Kind<T, L / 4, 1, false, S>{});
-    if constexpr (L >= 8) if (d <= L / 2) return body(Kind<T, L / 2, 1, false, S>{});
-    if (d <= L) return body(Kind<T, L, 1, false, S>{});
-    if constexpr (L >= 16) if (d > 2 * L && d <= 3 * L) return body(Kind<T, L, 3, false, S>{});
+  if constexpr (common && L >= 16) {
+    switch (d) {
+      case 1: return body(Kind<T, 4, 1, false, S, 1>{});
+      case 2: return body(Kind<T, 4, 1, false, S, 2>{});
+      case 3: return body(Kind<T, 4, 1, false, S, 3>{});
+      case 4: return body(Kind<T, 4, 1, false, S, 4>{});
+      case 5: return body(Kind<T, 8, 1, false, S, 5>{});
+      case 6: return body(Kind<T, 8, 1, false, S, 6>{});
+      case 7: return body(Kind<T, 8, 1, false, S, 7>{});
+      case 8: return body(Kind<T, 8, 1, false, S, 8>{});
+      case 40: return body(Kind<T, 16, 3, false, S, 8>{});
+      default: break;
+    }
   }
+  if (common && d <= L) return body(Kind<T, L, 1, false, S>{});
   return body(Kind<T, L, 0, false, S>{});
 }
 

@@ -21,9 +21,9 @@ struct Extras {
   bool any() const { return weight || scale || sizes; }
 };
 
-template <class T, int L, int Count, bool Runs, Shape S>
-struct Adjoint : Forward<T, L, Count, Runs, S> {
-  using Base = Forward<T, L, Count, Runs, S>;
+template <class T, int L, int Count, bool Runs, Shape S, int Tail>
+struct Adjoint : Forward<T, L, Count, Runs, S, Tail> {
+  using Base = Forward<T, L, Count, Runs, S, Tail>;
   using typename Base::P;
   using typename Base::Proj;
   using typename Base::R;
@@ -47,8 +47,9 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
   ELASTICGNN_INLINE T over_runs(Vec value) const { return P::sum(value); }
 
   // zb <- Z + beta (Ub_i - Ub_j) of step k, from Z of step `first`; returns the sum of its squares
-  ELASTICGNN_INLINE Vec replay(const Sizes<R>& sizes, const States<T>& at, int first, int k,
-                               std::int64_t i, std::int64_t j, std::int64_t e, Bag<R>& zb) {
+  static ELASTICGNN_INLINE Vec replay(const Sizes<R>& sizes, const R& rows, std::int64_t row,
+                                      const States<T>& at, int first, int k, std::int64_t i,
+                                      std::int64_t j, std::int64_t e, Bag<R>& zb) {
     const T* from = at.dual[first];
     for (int v = 0; v < rows.count(); ++v) zb[v] = from ? rows.load(from + e * row, v) : Vec{};
     for (int now = first;; ++now) {
@@ -59,12 +60,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
         if constexpr (S != Shape::box) squares += zb[v] * zb[v];
       }
       if (now == k) return squares;
-      if constexpr (S == Shape::box) {
-        for (int v = 0; v < rows.count(); ++v) zb[v] = Proj::clamp(sizes, rows, zb[v]);
-      } else {
-        const Vec factor = rows.spread(Proj::factor(sizes, Proj::length(rows, squares)));
-        for (int v = 0; v < rows.count(); ++v) zb[v] *= factor;
-      }
+      Base::project(sizes, rows, squares, zb);
     }
   }
 
@@ -106,19 +102,26 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
   }
 
   // E for the edges that start in [low, high) at step k; `half` gets their sums of t.
-  void descend(int block, std::int64_t low, std::int64_t high, const States<T>& at, int first, int k,
+  void descend(int block, std::int64_t low, std::int64_t high, const States<T> at, int first, int k,
                const T* pull_rows, bool fresh, T* t, T* half) {
+    const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
+    const std::int64_t row = rows.stride();
     Bag<R> own(pool, 0), sum(pool, 1), zb(pool, 2), h(pool, 3);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v)
         own[v] = rows.load(pull_rows + i * row, v), sum[v] = Vec{};
-      std::int64_t e = plan.first_edge[i];
-      for (std::int64_t p = plan.middle(i); p < problem.start[i + 1]; ++p, ++e) {
-        const std::int64_t j = problem.column[p];
-        const Vec squares = replay(sizes, at, first, k, i, j, e, zb);
-        const T w = plan.slot_weight ? plan.slot_weight[p] : T(1);
-        const Vec share = sizes.gamma * w;
+      std::int64_t e = g.first_edge[i];
+      const std::int64_t end = g.start[i + 1];
+      for (std::int64_t p = g.middle(i); p < end; ++p, ++e) {
+        const std::int64_t j = g.column[p];
+        if (g.far_nodes) {
+          g.fetch(pull_rows, g.column, p, row);
+          for (int now = first; now <= k; ++now) g.fetch(at.ub(now), g.column, p, row);
+        }
+        const Vec squares = replay(sizes, rows, row, at, first, k, i, j, e, zb);
+        const Vec share = sizes.gamma * g.weight(p);
         N length{};
         if constexpr (S != Shape::box) length = Proj::length(rows, squares);
         if (extras.weight) charge_weight(sizes, length, zb, own, pull_rows + j * row, e);
@@ -150,24 +153,27 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
     extras.weight[e] -= over_runs(products * sizes.gamma);
   }
 
-  // N1; `bar` holds the halves of `descend` and then bar, `g` then v, `pull_rows` G and then S.
+  // N1; `bar` holds the halves of `descend` and then bar, `grad_u` g and then v, `pull_rows` G and then S.
   void collect(int block, std::int64_t low, std::int64_t high, const States<T>& at, int k, const T* t,
-               T* bar, T* g, T* pull_rows, T* grad_x) {
+               T* bar, T* grad_u, T* pull_rows, T* grad_x) {
+    const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
+    const std::int64_t row = rows.stride();
     Bag<R> sum(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) sum[v] = rows.load(bar + i * row, v);
-      for (std::int64_t p = problem.start[i], end = plan.middle(i); p < end; ++p) {
-        const T* other = t + problem.edge[p] * row;
-        if (row >= 12 && p + Base::kAhead < end) this->fetch(t, problem.edge[p + Base::kAhead]);
+      for (std::int64_t p = g.start[i], end = g.middle(i); p < end; ++p) {
+        if (g.far_edges) g.fetch(t, g.edge, p, row);
+        const T* other = t + g.edge[p] * row;
         for (int v = 0; v < rows.count(); ++v) sum[v] -= rows.load(other, v);
       }
-      if (extras.any()) charge_node(sizes, at, k, i, block, sum, g, pull_rows);
-      const T s = problem.scale[i];
+      if (extras.any()) charge_node(sizes, at, k, i, block, sum, grad_u, pull_rows);
+      const T s = g.scale[i];
       for (int v = 0; v < rows.count(); ++v) {
-        const Vec add_up = sizes.beta * sum[v], value = rows.load(g + i * row, v) + add_up;
+        const Vec add_up = sizes.beta * sum[v], value = rows.load(grad_u + i * row, v) + add_up;
         rows.store(bar + i * row, v, add_up);
-        rows.store(g + i * row, v, value);
+        rows.store(grad_u + i * row, v, value);
         rows.store(pull_rows + i * row, v, value * (s * s));
         const Vec x = rows.load(grad_x + i * row, v) + sizes.gamma * s * value;
         rows.store(grad_x + i * row, v, x);
@@ -203,19 +209,23 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
 
   // N2; reads S, writes G over bar.
   void spread(int block, std::int64_t low, std::int64_t high, const States<T>& at, int k,
-              const T* share_rows, T* g, T* bar) {
+              const T* share_rows, T* grad_u, T* bar) {
+    const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
+    const std::int64_t row = rows.stride();
     Bag<R> total(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
-      this->gather(share_rows, i, total);
-      const T s = problem.scale[i], c = plan.total(i);
+      for (int v = 0; v < rows.count(); ++v) total[v] = Vec{};
+      Base::gather(g, rows, share_rows, g.column, g.far_nodes, g.start[i], g.start[i + 1], total);
+      const T s = g.scale[i], c = g.total(i);
       Vec by_pull{};
       for (int v = 0; v < rows.count(); ++v) {
         const Vec change = total[v] - c * rows.load(share_rows + i * row, v);
-        const Vec value = (1 - sizes.gamma) * rows.load(g + i * row, v) + sizes.pull * change;
+        const Vec value = (1 - sizes.gamma) * rows.load(grad_u + i * row, v) + sizes.pull * change;
         if (extras.sizes) by_pull += change * rows.load(at.u(k) + i * row, v);
         rows.store(bar + i * row, v, (rows.load(bar + i * row, v) + value) * (s * s));
-        rows.store(g + i * row, v, value);
+        rows.store(grad_u + i * row, v, value);
       }
       if (extras.sizes) add(block, kPull, rows.fold(by_pull));
       if (extras.weight) charge_pull(sizes, at.u(k), share_rows, i);
@@ -224,9 +234,10 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
 
   // grad w_e -= pull <S_i - S_j, U_i - U_j> for the edges that start at i
   void charge_pull(const Sizes<R>& sizes, const T* u, const T* share_rows, std::int64_t i) {
-    std::int64_t e = plan.first_edge[i];
-    for (std::int64_t p = plan.middle(i); p < problem.start[i + 1]; ++p, ++e) {
-      const std::int64_t j = problem.column[p] * row, own = i * row;
+    const Tables<T> g(plan);
+    std::int64_t e = g.first_edge[i];
+    for (std::int64_t p = g.middle(i); p < g.start[i + 1]; ++p, ++e) {
+      const std::int64_t j = g.column[p] * row, own = i * row;
       Vec products{};
       for (int v = 0; v < rows.count(); ++v)
         products += (rows.load(share_rows + own, v) - rows.load(share_rows + j, v)) *
@@ -237,11 +248,14 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
 
   // The adjoint of `run_plain`'s step: S_i <- s^2 ((1 - gamma) g_i + pull (sum w S_j - c S_i)).
   void spread_plain(std::int64_t low, std::int64_t high, const T* from, T* to, T* grad_x) {
+    const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
     Bag<R> total(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
-      this->gather(from, i, total);
-      const T s = problem.scale[i], c = plan.total(i);
+      for (int v = 0; v < rows.count(); ++v) total[v] = Vec{};
+      Base::gather(g, rows, from, g.column, g.far_nodes, g.start[i], g.start[i + 1], total);
+      const T s = g.scale[i], c = g.total(i);
       for (int v = 0; v < rows.count(); ++v) {
         const Vec own = rows.load(from + i * row, v);
         const Vec value = (1 - sizes.gamma) * own + sizes.pull * (s * s) * (total[v] - c * own);

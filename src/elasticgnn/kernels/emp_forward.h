@@ -19,9 +19,9 @@ struct States {
   T* q(int k) const { return pile + k * pile_stride; }
 };
 
-template <class T, int L, int Count, bool Runs, Shape S>
+template <class T, int L, int Count, bool Runs, Shape S, int Tail>
 struct Forward {
-  using R = Rows<T, L, Count, Runs>;
+  using R = Rows<T, L, Count, Runs, Tail>;
   using P = typename R::P;
   using Vec = typename R::Vec;
   using Proj = Projection<S, R>;
@@ -32,126 +32,143 @@ struct Forward {
   R rows{problem.runs, problem.width};
   Vec* pool;
 
-  // Rows far ahead are asked for early: the gathers of a large graph miss every cache.
-  ELASTICGNN_INLINE void fetch(const T* table, std::int64_t index) const {
-    const char* line = reinterpret_cast<const char*>(table + index * row);
-    const std::int64_t bytes = row * std::int64_t(sizeof(T));
-    for (std::int64_t b = 0; b < bytes && b < 512; b += 64) __builtin_prefetch(line + b);
-  }
-  static constexpr int kAhead = 8;
-
-  // total[v] = sum of w_p * table row of column p, for the slots of node i
-  ELASTICGNN_INLINE void gather(const T* table, std::int64_t i, Bag<R>& total) {
-    const std::int64_t end = problem.start[i + 1], last = 2 * problem.num_edges - 1;
-    for (int v = 0; v < rows.count(); ++v) total[v] = Vec{};
-    for (std::int64_t p = problem.start[i]; p < end; ++p) {
-      if (row >= 12) fetch(table, problem.column[p + kAhead < last ? p + kAhead : last]);
-      const T* other = table + problem.column[p] * row;
-      if (plan.slot_weight) {
-        const Vec w = P::splat(plan.slot_weight[p]);
-        for (int v = 0; v < rows.count(); ++v) total[v] += w * rows.load(other, v);
-      } else {
-        for (int v = 0; v < rows.count(); ++v) total[v] += rows.load(other, v);
+  // total[v] = sum of w_p * table row index[p] for first <= p < end
+  static ELASTICGNN_INLINE void gather(const Tables<T>& g, const R& rows, const T* table,
+                                       const std::int32_t* index, bool far, std::int64_t first,
+                                       std::int64_t end, Bag<R>& total) {
+    const std::int64_t stride = rows.stride();
+    if (g.slot_weight) {
+      for (std::int64_t p = first; p < end; ++p) {
+        if (far) g.fetch(table, index, p, stride);
+        const Vec w = P::splat(g.slot_weight[p]);
+        for (int v = 0; v < rows.count(); ++v) total[v] += w * rows.load(table + index[p] * stride, v);
       }
+    } else if (far) {
+      for (std::int64_t p = first; p < end; ++p) {
+        g.fetch(table, index, p, stride);
+        for (int v = 0; v < rows.count(); ++v) total[v] += rows.load(table + index[p] * stride, v);
+      }
+    } else {
+      std::int64_t p = first;
+      for (; p + 1 < end; p += 2)  // two rows in flight
+        for (int v = 0; v < rows.count(); ++v)
+          total[v] += rows.load(table + index[p] * stride, v) + rows.load(table + index[p + 1] * stride, v);
+      if (p < end)
+        for (int v = 0; v < rows.count(); ++v) total[v] += rows.load(table + index[p] * stride, v);
     }
   }
 
   // A; without a dual its result is already the next U (and the last F).
   void smooth(std::int64_t low, std::int64_t high, const T* u, const T* q, T* ub, T* out) {
+    const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
+    const std::int64_t stride = rows.stride();
     Bag<R> total(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
-      gather(u, i, total);
-      const T s = problem.scale[i];
+      for (int v = 0; v < rows.count(); ++v) total[v] = Vec{};
+      gather(g, rows, u, g.column, g.far_nodes, g.start[i], g.start[i + 1], total);
+      const T s = g.scale[i];
       const Vec share = sizes.gamma * s, back = sizes.gamma * (s * s), in = sizes.pull * (s * s);
-      const Vec own = 1 - sizes.gamma - in * plan.total(i);
+      const Vec own = 1 - sizes.gamma - in * g.total(i);
+      const std::int64_t at = i * stride;
       for (int v = 0; v < rows.count(); ++v) {
-        Vec value = share * rows.load(problem.x + i * row, v) + own * rows.load(u + i * row, v) +
-                    in * total[v];
-        if (q) value -= back * rows.load(q + i * row, v);
-        if (out) rows.store(out + i * row, v, value / s);
-        else rows.store(ub + i * row, v, value);
+        Vec value = share * rows.load(g.x + at, v) + own * rows.load(u + at, v) + in * total[v];
+        if (q) value -= back * rows.load(q + at, v);
+        if (out) rows.store(out + at, v, value / s);
+        else rows.store(ub + at, v, value);
       }
+    }
+  }
+
+  static ELASTICGNN_INLINE void project(const Sizes<R>& sizes, const R& rows, Vec squares,
+                                        Bag<R>& z) {
+    if constexpr (S == Shape::box) {
+      for (int v = 0; v < rows.count(); ++v) z[v] = Proj::clamp(sizes, rows, z[v]);
+    } else {
+      const Vec factor = Proj::shrink(sizes, rows, squares);
+      for (int v = 0; v < rows.count(); ++v) z[v] *= factor;
     }
   }
 
   // B1 for the edges that start in [low, high), and their part of Q.
   void ascend(std::int64_t low, std::int64_t high, const T* ub, const T* from, T* to, T* half) {
+    const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
+    const std::int64_t stride = rows.stride();
     Bag<R> own(pool, 0), sum(pool, 1), z(pool, 2);
-    const std::int64_t last = 2 * problem.num_edges - 1;
     for (std::int64_t i = low; i < high; ++i) {
-      for (int v = 0; v < rows.count(); ++v) own[v] = rows.load(ub + i * row, v), sum[v] = Vec{};
-      std::int64_t e = plan.first_edge[i];
-      for (std::int64_t p = plan.middle(i); p < problem.start[i + 1]; ++p, ++e) {
-        if (row >= 12) fetch(ub, problem.column[p + kAhead < last ? p + kAhead : last]);
-        const T* other = ub + problem.column[p] * row;
+      for (int v = 0; v < rows.count(); ++v) own[v] = rows.load(ub + i * stride, v), sum[v] = Vec{};
+      std::int64_t e = g.first_edge[i];
+      const std::int64_t end = g.start[i + 1];
+      for (std::int64_t p = g.middle(i); p < end; ++p, ++e) {
+        if (g.far_nodes) g.fetch(ub, g.column, p, stride);
+        const T* other = ub + g.column[p] * stride;
         Vec squares{};
         for (int v = 0; v < rows.count(); ++v) {
           const Vec step = sizes.beta * (own[v] - rows.load(other, v));
-          z[v] = from ? rows.load(from + e * row, v) + step : step;
+          z[v] = from ? rows.load(from + e * stride, v) + step : step;
           if constexpr (S != Shape::box) squares += z[v] * z[v];
         }
-        const Vec w = P::splat(plan.slot_weight ? plan.slot_weight[p] : T(1));
-        if constexpr (S == Shape::box) {
-          for (int v = 0; v < rows.count(); ++v) z[v] = Proj::clamp(sizes, rows, z[v]);
-        } else {
-          const Vec factor = rows.spread(Proj::factor(sizes, Proj::length(rows, squares)));
-          for (int v = 0; v < rows.count(); ++v) z[v] *= factor;
-        }
+        project(sizes, rows, squares, z);
+        const Vec w = P::splat(g.weight(p));
         for (int v = 0; v < rows.count(); ++v) {
-          rows.store(to + e * row, v, z[v]);
+          rows.store(to + e * stride, v, z[v]);
           sum[v] += w * z[v];
         }
       }
-      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * row, v, sum[v]);
+      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * stride, v, sum[v]);
     }
   }
 
   // sum[v] = half of node i minus the weighted dual rows of the edges that end at i
-  ELASTICGNN_INLINE void finish(const T* dual, const T* half, std::int64_t i, Bag<R>& sum) {
-    for (int v = 0; v < rows.count(); ++v) sum[v] = rows.load(half + i * row, v);
-    const std::int64_t end = plan.middle(i), last = 2 * problem.num_edges - 1;
-    for (std::int64_t p = problem.start[i]; p < end; ++p) {
-      if (row >= 12) fetch(dual, problem.edge[p + kAhead < last ? p + kAhead : last]);
-      const T* z = dual + problem.edge[p] * row;
-      const Vec w = P::splat(plan.slot_weight ? plan.slot_weight[p] : T(1));
-      for (int v = 0; v < rows.count(); ++v) sum[v] -= w * rows.load(z, v);
-    }
+  static ELASTICGNN_INLINE void finish(const Tables<T>& g, const R& rows, const T* dual,
+                                       const T* half, std::int64_t i, Bag<R>& sum) {
+    for (int v = 0; v < rows.count(); ++v) sum[v] = Vec{};
+    gather(g, rows, dual, g.edge, g.far_edges, g.start[i], g.middle(i), sum);
+    for (int v = 0; v < rows.count(); ++v) sum[v] = rows.load(half + i * rows.stride(), v) - sum[v];
   }
 
   // B2
   void settle(std::int64_t low, std::int64_t high, const T* dual, const T* half, const T* ub,
               const T* q_old, T* q_new, T* u, T* out) {
+    const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
+    const std::int64_t stride = rows.stride();
     Bag<R> sum(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
-      finish(dual, half, i, sum);
-      const T s = problem.scale[i];
+      finish(g, rows, dual, half, i, sum);
+      const T s = g.scale[i];
       const Vec back = sizes.gamma * (s * s);
+      const std::int64_t at = i * stride;
       for (int v = 0; v < rows.count(); ++v) {
-        const Vec before = q_old ? rows.load(q_old + i * row, v) : Vec{};
-        const Vec value = rows.load(ub + i * row, v) - back * (sum[v] - before);
-        rows.store(q_new + i * row, v, sum[v]);
-        if (out) rows.store(out + i * row, v, value / s);
-        if (u) rows.store(u + i * row, v, value);
+        const Vec before = q_old ? rows.load(q_old + at, v) : Vec{};
+        const Vec value = rows.load(ub + at, v) - back * (sum[v] - before);
+        rows.store(q_new + at, v, sum[v]);
+        if (out) rows.store(out + at, v, value / s);
+        if (u) rows.store(u + at, v, value);
       }
     }
   }
 
   // Q of a given dual, in the order of additions that `ascend` and `settle` use.
   void weigh(std::int64_t low, std::int64_t high, const T* dual, T* half, T* q) {
+    const R rows = this->rows;
+    const Tables<T> g(plan);
+    const std::int64_t stride = rows.stride();
     Bag<R> sum(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) sum[v] = Vec{};
-      std::int64_t e = plan.first_edge[i];
-      for (std::int64_t p = plan.middle(i); p < problem.start[i + 1]; ++p, ++e) {
-        const Vec w = P::splat(plan.slot_weight ? plan.slot_weight[p] : T(1));
-        for (int v = 0; v < rows.count(); ++v) sum[v] += w * rows.load(dual + e * row, v);
+      std::int64_t e = g.first_edge[i];
+      for (std::int64_t p = g.middle(i); p < g.start[i + 1]; ++p, ++e) {
+        const Vec w = P::splat(g.weight(p));
+        for (int v = 0; v < rows.count(); ++v) sum[v] += w * rows.load(dual + e * stride, v);
       }
-      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * row, v, sum[v]);
-      finish(dual, half, i, sum);
-      for (int v = 0; v < rows.count(); ++v) rows.store(q + i * row, v, sum[v]);
+      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * stride, v, sum[v]);
+      finish(g, rows, dual, half, i, sum);
+      for (int v = 0; v < rows.count(); ++v) rows.store(q + i * stride, v, sum[v]);
     }
   }
 

@@ -42,11 +42,46 @@ struct Plan {
   int threads;
 
   std::int64_t row() const { return problem->runs * problem->width; }
-  std::int64_t middle(std::int64_t i) const {  // first slot of i that leads upwards
-    return problem->start[i + 1] - (first_edge[i + 1] - first_edge[i]);
+};
+
+// What a sweep reads, copied into each sweep's own frame: stores of numbers could otherwise change
+// these pointers for all the compiler knows, and it would load them again for every edge.
+template <class T>
+struct Tables {
+  const std::int64_t *start, *first_edge;
+  const std::int32_t *column, *edge;
+  const T *slot_weight, *total_weight, *scale, *x;
+  std::int64_t row, last_slot;
+  bool far_nodes, far_edges;
+
+  explicit Tables(const Plan<T>& plan)
+      : start(plan.problem->start), first_edge(plan.first_edge), column(plan.problem->column),
+        edge(plan.problem->edge), slot_weight(plan.slot_weight), total_weight(plan.total_weight),
+        scale(plan.problem->scale), x(plan.problem->x), row(plan.row()),
+        last_slot(2 * plan.problem->num_edges - 1) {
+    far_nodes = is_far(plan.problem->num_nodes);
+    far_edges = is_far(plan.problem->num_edges);
   }
-  T total(std::int64_t i) const {
-    return total_weight ? total_weight[i] : T(problem->start[i + 1] - problem->start[i]);
+  ELASTICGNN_INLINE std::int64_t middle(std::int64_t i) const {  // first slot of i that leads up
+    return start[i + 1] - (first_edge[i + 1] - first_edge[i]);
+  }
+  ELASTICGNN_INLINE T total(std::int64_t i) const {
+    return total_weight ? total_weight[i] : T(start[i + 1] - start[i]);
+  }
+  ELASTICGNN_INLINE T weight(std::int64_t p) const { return slot_weight ? slot_weight[p] : T(1); }
+  // Rows far ahead are asked for early: the gathers of a large graph miss the near caches.
+  ELASTICGNN_INLINE void fetch(const T* table, const std::int32_t* index, std::int64_t p,
+                               std::int64_t stride) const {
+    constexpr std::int64_t kLine = 64 / sizeof(T);
+    const std::int64_t ahead = stride < kLine ? 24 : 8;
+    const std::int64_t next = p + ahead < last_slot ? p + ahead : last_slot;
+    const T* line = table + index[next] * stride;
+    __builtin_prefetch(line);
+    for (std::int64_t c = kLine; c < stride && c < 8 * kLine; c += kLine) __builtin_prefetch(line + c);
+  }
+  // Whether a table of this many rows is larger than a core's own cache.
+  bool is_far(std::int64_t count) const {
+    return count * row * std::int64_t(sizeof(T)) > (std::int64_t(3) << 18);
   }
 };
 

@@ -9,8 +9,9 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 // Rows of `count` vectors of L lanes. Runs = false: the lanes are the channels of one run.
 // Runs = true: the lanes are runs, every channel is one vector, and no sum crosses lanes;
-// `select` chooses the group of L runs. Count = 0 leaves the number of vectors open.
-template <class T, int L, int Count, bool Runs>
+// `select` chooses the group of L runs. Count = 0 leaves the number of vectors open; Tail = 0 the
+// number of lanes in use of the last one. Both fixed: the row's width is known to the compiler.
+template <class T, int L, int Count, bool Runs, int Tail = 0>
 struct Rows {
   using P = Pack<T, L>;
   using Vec = typename P::Vec;
@@ -26,6 +27,10 @@ struct Rows {
     tail = int(Runs ? L : width - std::int64_t(open_count - 1) * L);
   }
   ELASTICGNN_INLINE int count() const { return kOpen ? open_count : Count; }
+  ELASTICGNN_INLINE int in_use() const { return Tail ? Tail : tail; }
+  ELASTICGNN_INLINE std::int64_t stride() const {
+    return Tail && Count ? (Count - 1) * L + Tail : runs * width;
+  }
   int groups() const { return Runs ? int((runs + L - 1) / L) : 1; }
   void select(int group) {
     if constexpr (Runs) {
@@ -35,7 +40,7 @@ struct Rows {
   }
   ELASTICGNN_INLINE Vec load(const T* row, int v) const {
     if constexpr (Runs) return P::load(row + offset + v * runs, tail);
-    return v + 1 < count() ? P::load(row + v * L) : P::load(row + v * L, tail);
+    return v + 1 < count() ? P::load(row + v * L) : P::load(row + v * L, in_use());
   }
   ELASTICGNN_INLINE void store(T* row, int v, Vec value) const {
     if constexpr (Runs) {
@@ -43,7 +48,7 @@ struct Rows {
     } else if (v + 1 < count()) {
       P::store(row + v * L, value);
     } else {
-      P::store(row + v * L, value, tail);
+      P::store(row + v * L, value, in_use());
     }
   }
   ELASTICGNN_INLINE Number fold(Vec value) const {
@@ -61,15 +66,15 @@ struct Rows {
 template <class R, int Count = R::kOpen ? 0 : -1>
 struct Bag;
 
-template <class T, int L, int Count, bool Runs>
-struct Bag<Rows<T, L, Count, Runs>, -1> {
+template <class T, int L, int Count, bool Runs, int Tail>
+struct Bag<Rows<T, L, Count, Runs, Tail>, -1> {
   typename Pack<T, L>::Vec data[Count];
   explicit Bag(typename Pack<T, L>::Vec*, int) {}
   ELASTICGNN_INLINE auto& operator[](int v) { return data[v]; }
 };
 
-template <class T, int L, int Count, bool Runs>
-struct Bag<Rows<T, L, Count, Runs>, 0> {
+template <class T, int L, int Count, bool Runs, int Tail>
+struct Bag<Rows<T, L, Count, Runs, Tail>, 0> {
   typename Pack<T, L>::Vec* data;
   Bag(typename Pack<T, L>::Vec* pool, int which) : data(pool + which) {}
   ELASTICGNN_INLINE auto& operator[](int v) { return data[v * kBags]; }
@@ -136,6 +141,16 @@ struct Projection {
   static ELASTICGNN_INLINE N length(const R& rows, Vec squares) {
     const N total = rows.fold(squares);
     if constexpr (std::is_same_v<N, Vec>) return R::P::root(total); else return square_root(total);
+  }
+  // Factor of the projection from the squares of a row's lanes.
+  static ELASTICGNN_INLINE Vec shrink(const Sizes<R>& sizes, const R& rows, Vec squares) {
+    if constexpr (S == Shape::ball && R::P::kFastRoot && !std::is_same_v<N, Vec>) {
+      // lambda1 / |z| without a division: an estimate to 14 bits and one step of Newton
+      const Vec one = R::P::splat(1), radius = R::P::splat(sizes.lambda1);
+      return R::P::least(one, radius * R::P::inverse_root(R::P::sum_everywhere(squares)));
+    } else {
+      return rows.spread(factor(sizes, length(rows, squares)));
+    }
   }
   static ELASTICGNN_INLINE Vec clamp(const Sizes<R>& sizes, const R& rows, Vec value) {
     const Vec radius = rows.spread(sizes.lambda1);

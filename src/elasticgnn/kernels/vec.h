@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -27,7 +28,8 @@ template <class T, int L>
 struct Pack {
   typedef T Vec __attribute__((vector_size(sizeof(T) * L)));
 
-  static ELASTICGNN_INLINE Vec splat(T value) { return Vec{} + value; }
+  // Written as a difference because 0 + (-0) is not -0, which would cost an addition.
+  static ELASTICGNN_INLINE Vec splat(T value) { return value - Vec{}; }
 
   static ELASTICGNN_INLINE Vec load(const T* from) {
     Vec value;
@@ -40,53 +42,91 @@ struct Pack {
   // The first `tail` numbers (1 <= tail <= L), zeros behind them.
   static ELASTICGNN_INLINE Vec load(const T* from, int tail) {
 #if defined(__AVX512F__)
-    const unsigned bits = (1u << tail) - 1u;
+    const unsigned bits = _bzhi_u32(~0u, unsigned(tail));
     if constexpr (sizeof(T) == 4 && L == 16) return (Vec)_mm512_maskz_loadu_ps(__mmask16(bits), from);
     if constexpr (sizeof(T) == 4 && L == 8) return (Vec)_mm256_maskz_loadu_ps(__mmask8(bits), from);
     if constexpr (sizeof(T) == 4 && L == 4) return (Vec)_mm_maskz_loadu_ps(__mmask8(bits), from);
     if constexpr (sizeof(T) == 8 && L == 8) return (Vec)_mm512_maskz_loadu_pd(__mmask8(bits), from);
     if constexpr (sizeof(T) == 8 && L == 4) return (Vec)_mm256_maskz_loadu_pd(__mmask8(bits), from);
 #endif
-    if (tail == L) return load(from);
+    if (tail >= L) return load(from);
     Vec value{};
-    for (int lane = 0; lane < L - 1; ++lane)
-      if (lane < tail) value[lane] = from[lane];
+    std::memcpy(&value, from, std::size_t(tail) * sizeof(T));
     return value;
   }
 
+  // Exactly `tail` numbers, in pieces. A masked store would do in one instruction, but the CPU takes it
+  // for a store of all L numbers: the load of the next row then waits for the whole chain before it.
   static ELASTICGNN_INLINE void store(T* to, Vec value, int tail) {
-#if defined(__AVX512F__)
-    const unsigned bits = (1u << tail) - 1u;
-    if constexpr (sizeof(T) == 4 && L == 16) return _mm512_mask_storeu_ps(to, __mmask16(bits), (__m512)value);
-    if constexpr (sizeof(T) == 4 && L == 8) return _mm256_mask_storeu_ps(to, __mmask8(bits), (__m256)value);
-    if constexpr (sizeof(T) == 4 && L == 4) return _mm_mask_storeu_ps(to, __mmask8(bits), (__m128)value);
-    if constexpr (sizeof(T) == 8 && L == 8) return _mm512_mask_storeu_pd(to, __mmask8(bits), (__m512d)value);
-    if constexpr (sizeof(T) == 8 && L == 4) return _mm256_mask_storeu_pd(to, __mmask8(bits), (__m256d)value);
-#endif
-    if (tail == L) return store(to, value);
-    for (int lane = 0; lane < L - 1; ++lane)
-      if (lane < tail) to[lane] = value[lane];
+    if (tail >= L) return store(to, value);
+    if constexpr (L == 2) {
+      to[0] = value[0];
+    } else {
+      using Half = Pack<T, L / 2>;
+      if (tail >= L / 2) {
+        Half::store(to, low(value));
+        if (tail > L / 2) Half::store(to + L / 2, high(value), tail - L / 2);
+      } else {
+        Half::store(to, low(value), tail);
+      }
+    }
+  }
+
+  using HalfVec = typename std::conditional_t<(L > 2), Pack<T, L / 2>, Pack<T, L>>::Vec;
+  static ELASTICGNN_INLINE HalfVec low(Vec value) {
+    if constexpr (L == 4) return __builtin_shufflevector(value, value, 0, 1);
+    if constexpr (L == 8) return __builtin_shufflevector(value, value, 0, 1, 2, 3);
+    if constexpr (L == 16) return __builtin_shufflevector(value, value, 0, 1, 2, 3, 4, 5, 6, 7);
+  }
+  static ELASTICGNN_INLINE HalfVec high(Vec value) {
+    if constexpr (L == 4) return __builtin_shufflevector(value, value, 2, 3);
+    if constexpr (L == 8) return __builtin_shufflevector(value, value, 4, 5, 6, 7);
+    if constexpr (L == 16)
+      return __builtin_shufflevector(value, value, 8, 9, 10, 11, 12, 13, 14, 15);
   }
 
   // Sum of all lanes: halves are folded, so the order of additions depends on L alone.
   static ELASTICGNN_INLINE T sum(Vec value) {
-    if constexpr (L == 2) {
-      return value[0] + value[1];
-    } else {
-      using Half = Pack<T, L / 2>;
-      typename Half::Vec low, high;
-      if constexpr (L == 4) {
-        low = __builtin_shufflevector(value, value, 0, 1);
-        high = __builtin_shufflevector(value, value, 2, 3);
-      } else if constexpr (L == 8) {
-        low = __builtin_shufflevector(value, value, 0, 1, 2, 3);
-        high = __builtin_shufflevector(value, value, 4, 5, 6, 7);
-      } else {
-        low = __builtin_shufflevector(value, value, 0, 1, 2, 3, 4, 5, 6, 7);
-        high = __builtin_shufflevector(value, value, 8, 9, 10, 11, 12, 13, 14, 15);
-      }
-      return Half::sum(low + high);
+    if constexpr (L == 2) return value[0] + value[1];
+    else return Pack<T, L / 2>::sum(low(value) + high(value));
+  }
+
+#if defined(__AVX512F__)
+  static constexpr bool kFastRoot = sizeof(T) == 4;
+#else
+  static constexpr bool kFastRoot = false;
+#endif
+  // 1 / sqrt(value) to about 26 bits, at most 1e18: 0 and subnormal numbers count as 1e-36.
+  // NaN stays NaN.
+  static ELASTICGNN_INLINE Vec inverse_root(Vec value) {
+    const Vec tiny = splat(T(1e-36));
+    value = value < tiny ? tiny : value;
+    Vec guess{};
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4 && L == 16) guess = (Vec)_mm512_rsqrt14_ps((__m512)value);
+    if constexpr (sizeof(T) == 4 && L == 8) guess = (Vec)_mm256_rsqrt14_ps((__m256)value);
+    if constexpr (sizeof(T) == 4 && L == 4) guess = (Vec)_mm_rsqrt14_ps((__m128)value);
+#endif
+    return guess * (T(1.5) - T(0.5) * value * guess * guess);
+  }
+  // The sum of all lanes, in every lane.
+  static ELASTICGNN_INLINE Vec sum_everywhere(Vec value) {
+    if constexpr (L == 16) {
+      value += __builtin_shufflevector(value, value, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+      value += __builtin_shufflevector(value, value, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+      value += __builtin_shufflevector(value, value, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+      return value + __builtin_shufflevector(value, value, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
     }
+    if constexpr (L == 8) {
+      value += __builtin_shufflevector(value, value, 4, 5, 6, 7, 0, 1, 2, 3);
+      value += __builtin_shufflevector(value, value, 2, 3, 0, 1, 6, 7, 4, 5);
+      return value + __builtin_shufflevector(value, value, 1, 0, 3, 2, 5, 4, 7, 6);
+    }
+    if constexpr (L == 4) {
+      value += __builtin_shufflevector(value, value, 2, 3, 0, 1);
+      return value + __builtin_shufflevector(value, value, 1, 0, 3, 2);
+    }
+    if constexpr (L == 2) return value + __builtin_shufflevector(value, value, 1, 0);
   }
 
   static ELASTICGNN_INLINE Vec root(Vec value) {

@@ -8,6 +8,8 @@ from elasticgnn.kernels import native, warn_once_if_missing
 from elasticgnn.operator import fused_op
 from elasticgnn.problem.step_sizes import StepSizes
 
+SHORT_ROW = 8  # up to this width the loops over neighbours cost more than the rows
+
 
 def is_available() -> bool:
     """Whether the compiled loops were built and can be used; warns once if not."""
@@ -36,24 +38,16 @@ def propagate(
 ) -> Tensor:
     """Signal (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
     weight, scale = graph.cast(x.dtype)
-    slots = graph.slots
     keep = _needed_gradients(x, weight, scale, sizes)
-    signal, _, _ = fused_op.propagate(
-        x,
-        weight,
-        scale,
-        slots.start,
-        slots.column,
-        slots.edge,
-        *sizes,
-        norm,
-        concavity,
-        steps,
-        keep,
-        memory == "lean",
-        keep == 2 or _has_dual(sizes),
-    )
-    return signal
+    order = rank = fused_op.NATURAL
+    if keep < 2 and x.shape[1] == 1 and x.shape[2] <= SHORT_ROW:
+        graph, order, rank = graph.by_degree
+        weight, scale = graph.cast(x.dtype)
+    slots = graph.slots
+    tables = (slots.start, slots.column, slots.edge)
+    has_dual = keep == 2 or _has_dual(sizes)
+    options = (norm, concavity, steps, keep, memory == "lean", has_dual)
+    return fused_op.propagate(x, weight, scale, *tables, *sizes, order, rank, *options)[0]
 
 
 def propagate_state(

@@ -16,7 +16,7 @@ NORMS = ("l21", "l1", "mcp", "scad")  # in the order of the kernels' EdgeNorm
 
 _ARGUMENTS = (
     "Tensor x, Tensor weight, Tensor scale, Tensor start, Tensor column, Tensor edge, "
-    "Tensor lambda1, Tensor gamma, Tensor beta, Tensor pull, "
+    "Tensor lambda1, Tensor gamma, Tensor beta, Tensor pull, Tensor order, Tensor rank, "
     "str norm, float concavity, int steps, int keep, bool lean, bool use_dual"
 )
 torch.library.define("elasticgnn::propagate", f"({_ARGUMENTS}) -> (Tensor, Tensor, Tensor)")
@@ -49,15 +49,24 @@ def plan_keeping(steps: int, keep: int, lean: bool, use_dual: bool) -> Keeping:
 FAST_EVERY = 4
 
 
-def _as_lanes(x: Tensor) -> Tensor:
-    """(n, R, d) in the order of the kernels: runs innermost, contiguous."""
+NATURAL = torch.empty(0, dtype=torch.int64)
+
+
+def _as_lanes(x: Tensor, order: Tensor = NATURAL) -> Tensor:
+    """(n, R, d) as the kernels want it: nodes in their order, runs innermost, contiguous."""
+    if order.numel():
+        x = x.index_select(0, order)
     return x.contiguous() if x.shape[1] == 1 else x.transpose(1, 2).contiguous()
 
 
-def _as_runs(rows: Tensor, like: Tensor) -> Tensor:
-    """Back from the kernels' order to the shape of `like` (n, R, d)."""
+def _as_runs(rows: Tensor, like: Tensor, rank: Tensor = NATURAL) -> Tensor:
+    """Back to the order of nodes and the shape (n, R, d) of `like`."""
     n, runs, width = like.shape
-    return rows.view(n, runs, width) if runs == 1 else rows.view(n, width, runs).transpose(1, 2)
+    if rank.numel():
+        rows = rows.index_select(0, rank)
+    if runs == 1:
+        return rows.view(n, runs, width)
+    return rows.view(n, width, runs).transpose(1, 2).contiguous()
 
 
 def _address(tensor: Tensor | None) -> int:
@@ -108,6 +117,8 @@ def _propagate(
     gamma: Tensor,
     beta: Tensor,
     pull: Tensor,
+    order: Tensor,
+    rank: Tensor,
     norm: str,
     concavity: float,
     steps: int,
@@ -119,7 +130,7 @@ def _propagate(
         return x.clone(memory_format=torch.contiguous_format), x.new_empty(0), x.new_empty(0)
     keeping = plan_keeping(steps, keep, lean, use_dual)
     row = x.shape[1] * x.shape[2]
-    rows = _as_lanes(x)
+    rows = _as_lanes(x, order)
     problem = _problem(
         rows,
         x,
@@ -139,7 +150,7 @@ def _propagate(
         keeping.all_nodes,
         _scratch,
     )
-    return _as_runs(out, x).contiguous(), nodes, duals
+    return _as_runs(out, x, rank), nodes, duals
 
 
 def run_state(
@@ -171,12 +182,12 @@ def run_state(
         False,
         _scratch,
     )
-    return _as_runs(out, x).contiguous(), _as_runs(last, last.view(num_edges, runs, width))
+    return _as_runs(out, x), _as_runs(last, last.view(num_edges, runs, width))
 
 
 @torch.library.register_fake("elasticgnn::propagate")  # type: ignore[untyped-decorator]
 def _propagate_shapes(x: Tensor, weight: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
-    steps, keep, lean, use_dual = rest[10:]
+    steps, keep, lean, use_dual = rest[12:]
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     if steps == 0 or x.numel() == 0:
         return out, x.new_empty(0), x.new_empty(0)
@@ -202,6 +213,8 @@ def _propagate_backward(
     gamma: Tensor,
     beta: Tensor,
     pull: Tensor,
+    order: Tensor,
+    rank: Tensor,
     norm: str,
     concavity: float,
     steps: int,
@@ -216,8 +229,8 @@ def _propagate_backward(
         return (grad.clone(memory_format=torch.contiguous_format), *others)
     kept = nodes.numel() > 0 or duals.numel() > 0
     keeping = plan_keeping(steps, keep if kept else 0, lean, use_dual)
-    rows, grad_rows = _as_lanes(x), _as_lanes(grad)
-    out_rows = _as_lanes(out) if wanted[1] else None
+    rows, grad_rows = _as_lanes(x, order), _as_lanes(grad, order)
+    out_rows = _as_lanes(out, order) if wanted[1] else None
     problem = _problem(
         rows,
         x,
@@ -237,7 +250,7 @@ def _propagate_backward(
         keeping.all_nodes,
         _scratch,
     )
-    return (_as_runs(grad_x, x).contiguous(), *others)
+    return (_as_runs(grad_x, x, rank), *others)
 
 
 def _gradient_shapes(
@@ -270,13 +283,13 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
     ctx.mark_non_differentiable(nodes, duals)
     ctx.set_materialize_grads(False)
     needs_scale = ctx.needs_input_grad[2]
-    ctx.save_for_backward(*inputs[:10], out if needs_scale else None, nodes, duals)
-    ctx.options = inputs[10:]
+    ctx.save_for_backward(*inputs[:12], out if needs_scale else None, nodes, duals)
+    ctx.options = inputs[12:]
 
 
 def _differentiate(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
     if grad is None:
-        return (None,) * 16
+        return (None,) * 18
     *inputs, out, nodes, duals = ctx.saved_tensors
     needs = ctx.needs_input_grad
     wanted = [needs[1], needs[2], any(needs[6:10])]
@@ -290,7 +303,7 @@ def _differentiate(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | Non
         by_scale if needs[2] else None,
         *(None,) * 3,
         *sizes,
-        *(None,) * 6,
+        *(None,) * 8,
     )
 
 
