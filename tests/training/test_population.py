@@ -131,13 +131,14 @@ def test_no_steps_is_an_mlp():
     assert history.loss == mlp.loss
 
 
-def test_batches_keep_runs_without_a_dual_apart():
-    runs = varied_runs()
-    groups = batches(runs, 3)
-    assert sorted(number for group in groups for number in group) == list(range(len(runs)))
-    for group in groups:
-        assert len(group) <= 3
-        assert len({runs[number].lambda1 == 0 for number in group}) == 1
+def test_batches_name_every_run_once_and_keep_full_ones_of_one_kind():
+    runs = [replace(varied_runs()[0], lambda1=[3.0, 0.0, 6.0][k % 3]) for k in range(50)]
+    groups = batches(runs, 8)
+    assert sorted(number for group in groups for number in group) == list(range(50))
+    assert max(map(len, groups)) <= 8
+    mixed = [group for group in groups if len({runs[n].lambda1 == 0 for n in group}) > 1]
+    assert len(mixed) <= 1
+    assert len(groups) == 7  # 50 runs in groups of 8
 
 
 def test_progress_counts_every_run_epoch():

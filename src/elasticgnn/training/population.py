@@ -48,7 +48,6 @@ def fit_population(
     check_epochs(epochs, patience)
     check_runs(runs)
     task = replace(task, features=stored(task.features))
-    penalty = ElasticPenalty(0.0, 0.0, norm, concavity)
     settings = ModelSettings(
         hidden_channels=hidden_channels,
         steps=steps,
@@ -59,16 +58,29 @@ def fit_population(
     if native is None:
         warn_once_if_missing()
         return [fit_alone(task, run, settings, plan, keep_weights) for run in runs]
-    results: list[History | None] = [None] * len(runs)
+    return fit_in_batches(task, runs, settings, plan, keep_weights, progress)
+
+
+def fit_in_batches(
+    task: NodeTask,
+    runs: Sequence[Run],
+    settings: ModelSettings,
+    plan: TrainingPlan,
+    keep_weights: bool,
+    progress: Progress | None,
+) -> list[History]:
+    """One batch after the other through the compiled loops; results in the order of the runs."""
+    penalty = ElasticPenalty(0.0, 0.0, settings.norm, settings.concavity)
     sides = Sides(stored(task.features))
-    for numbers in batches(runs, batch_size(task, hidden_channels, steps)):
+    results: dict[int, History] = {}
+    size = batch_size(task, settings.hidden_channels, settings.steps)
+    for numbers in batches(runs, size):
         chosen = [runs[number] for number in numbers]
         batch = new_batch(task, sides, chosen, settings)
-        together = SideBySide(task, chosen, batch, penalty, steps, patience)
-        histories = together.fit(epochs, keep_weights, progress)
-        for number, history in zip(numbers, histories, strict=True):
-            results[number] = history
-    return [history for history in results if history is not None]
+        together = SideBySide(task, chosen, batch, penalty, settings.steps, plan.patience)
+        histories = together.fit(plan.epochs, keep_weights, progress)
+        results.update(zip(numbers, histories, strict=True))
+    return [results[number] for number in range(len(runs))]
 
 
 def check_runs(runs: Sequence[Run]) -> None:
@@ -111,12 +123,25 @@ def batch_size(task: NodeTask, hidden_channels: int, steps: int) -> int:
 
 
 def batches(runs: Sequence[Run], size: int) -> list[list[int]]:
-    """Run numbers in groups of at most `size`; runs without a dual (lambda1 = 0) stay together."""
+    """Run numbers in groups of at most `size`; a group costs the same however few are in it.
+
+    Runs without a dual (lambda1 = 0) are cheaper among themselves; what is left over of each
+    kind is put together where it fits into one group.
+    """
     kinds: dict[tuple[bool, bool], list[int]] = {}
     for number, run in enumerate(runs):
-        kinds.setdefault((run.lambda1 == 0, run.lambda2 == 0), []).append(number)
-    return [
+        kind = run.lambda1 == 0, run.lambda1 == 0 and run.lambda2 == 0
+        kinds.setdefault(kind, []).append(number)
+    groups = [
         numbers[first : first + size]
         for numbers in kinds.values()
         for first in range(0, len(numbers), size)
     ]
+    whole = [group for group in groups if len(group) == size]
+    for rest in sorted((group for group in groups if len(group) < size), key=len, reverse=True):
+        fitting = next((group for group in whole if len(group) + len(rest) <= size), None)
+        if fitting is None:
+            whole.append(rest)
+        else:
+            fitting.extend(rest)
+    return whole
