@@ -35,30 +35,36 @@ def split_rows(instance: Instance, signal: Array, share: float) -> Rows:
     return Rows(delta, np.array(free), instance.entrywise)
 
 
-def solve_adjoint(instance: Instance, rows: Rows, gradient: Array) -> tuple[Array, Array]:
-    """v (n, d) and mu (r, d) with H v + K_free' mu = g and K_free v = 0.
+class Adjoint:
+    """H v + K_free' mu = g with K_free v = 0, factorised once for any number of g.
 
     The free rows are held by stiff springs whose forces mu are then refined (method of
     multipliers); each refinement gains several digits.
     """
-    from scipy.sparse.linalg import splu
 
-    hessian, held = _hessian(instance, rows), _held_rows(instance, rows)
-    stiff = STIFFNESS * float(hessian.diagonal().max(initial=1.0))
-    solver = splu((hessian + stiff * (held.T @ held)).tocsc())
-    target = gradient.ravel()
-    force, adjoint = np.zeros(held.shape[0]), np.zeros_like(target)
-    scale = float(np.abs(target).max(initial=0.0))
-    for _ in range(REFINEMENTS):
-        missing = target - hessian @ adjoint - held.T @ force
-        change = solver.solve(missing - stiff * (held.T @ (held @ adjoint)))
-        adjoint = adjoint + change
-        force = force + stiff * (held @ adjoint)
-        if np.abs(change).max(initial=0.0) <= 1e-14 * scale:
-            break
-    multiplier = np.zeros(rows.free.size)
-    multiplier[rows.free.ravel()] = force
-    return adjoint.reshape(gradient.shape), multiplier.reshape(rows.free.shape)
+    def __init__(self, instance: Instance, rows: Rows) -> None:
+        from scipy.sparse.linalg import splu
+
+        self.free = rows.free
+        self.hessian, self.held = _hessian(instance, rows), _held_rows(instance, rows)
+        self.stiff = STIFFNESS * float(self.hessian.diagonal().max(initial=1.0))
+        self.factors = splu((self.hessian + self.stiff * (self.held.T @ self.held)).tocsc())
+
+    def solve(self, gradient: Array) -> tuple[Array, Array]:
+        """v (n, d) and mu (r, d) for the loss gradient g (n, d)."""
+        target = gradient.ravel()
+        force, adjoint = np.zeros(self.held.shape[0]), np.zeros_like(target)
+        scale = float(np.abs(target).max(initial=0.0))
+        for _ in range(REFINEMENTS):
+            pull = force + self.stiff * (self.held @ adjoint)
+            change = self.factors.solve(target - self.hessian @ adjoint - self.held.T @ pull)
+            adjoint = adjoint + change
+            force = force + self.stiff * (self.held @ adjoint)
+            if np.abs(change).max(initial=0.0) <= 1e-14 * scale:
+                break
+        multiplier = np.zeros(self.free.size)
+        multiplier[self.free.ravel()] = force
+        return adjoint.reshape(gradient.shape), multiplier.reshape(self.free.shape)
 
 
 def polish(
@@ -73,7 +79,7 @@ def polish(
         gradient = instance.data_weight[:, None] * (signal - instance.x) + instance.adjoint @ (
             instance.row_weight[:, None] * _slope(instance, replace(rows, delta=delta))
         )
-        step, force = solve_adjoint(instance, replace(rows, delta=delta), gradient)
+        step, force = Adjoint(instance, replace(rows, delta=delta)).solve(gradient)
         signal = signal - step
     settled = np.abs(step).max(initial=0.0) <= 1e-9 * max(np.abs(signal).max(initial=0.0), 1e-300)
     return (signal, -force) if settled else None

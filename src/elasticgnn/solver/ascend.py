@@ -35,7 +35,7 @@ class Stop:
 def make_backend(instance: Instance, flow: Array, guess: Array, rtol: float) -> Backend:
     """The compiled loops where they apply, in float32 as far as that carries."""
     if native.is_available(instance):
-        return NativeBackend(instance, flow, guess, wide=rtol < 1e-8)
+        return NativeBackend(instance, flow, guess, rtol=rtol)
     return PlainBackend(instance, flow, guess)
 
 
@@ -46,7 +46,7 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
     with GapProgress(stop.rtol) as progress:
         try:
             while not best.measure.reaches(stop.rtol) and steps < stop.max_steps:
-                block = min(max(FIRST_CHECK, steps // 4), LONGEST_BLOCK, stop.max_steps - steps)
+                block = min(_block(steps, best.measure, stop.rtol), stop.max_steps - steps)
                 backend.advance(block)
                 steps += block
                 now = _look(backend)
@@ -62,6 +62,12 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
         except KeyboardInterrupt:
             pass  # the best pair so far is an answer; `certified` says how good
     return Outcome(backend.export(best.signal), best.flow, steps)
+
+
+def _block(steps: int, measure: Measure, rtol: float) -> int:
+    """Steps until the next check: a share of those done, smaller in sight of the end."""
+    share = 10 if measure.gap <= 10 * rtol * measure.objective else 4
+    return min(max(FIRST_CHECK, steps // share), LONGEST_BLOCK)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,16 @@ from typing import Protocol
 import numpy as np
 
 from elasticgnn.solver import native
+from elasticgnn.solver.coarse import contract, solve_coarse
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import Bounds, Measure, keep_in_ball, measure
 from elasticgnn.solver.missing import order_zero_bounds, repair_flow, trend_bounds
 from elasticgnn.solver.reference import PlainAscent
 
 LADDER = 10.0**0.5  # ratio of neighbouring joining distances
+REDUCE_WITHIN = 30.0  # times the wanted gap: from here on the contracted problem is worth it
+REDUCE_SHARE = 0.05  # pieces per node up to which it is
+FLOAT32_LIMIT = 1e-8  # relative gap that float32 flows still reach
 PULL = 0.1  # stiffness, as a share of the mean data weight, that stands in for missing data
 
 
@@ -109,8 +113,8 @@ class PlainBackend:
 class NativeBackend:
     """The compiled loops, order 0, float32 and later float64: signal is U = s F."""
 
-    def __init__(self, instance: Instance, flow: Array, guess: Array, *, wide: bool) -> None:
-        self.instance = instance
+    def __init__(self, instance: Instance, flow: Array, guess: Array, *, rtol: float) -> None:
+        self.instance, self.rtol = instance, rtol
         self.scaled = native.build_scaled(instance)
         weight, data = working_data(instance, guess)
         self.stiff = weight / instance.scale**2
@@ -118,7 +122,7 @@ class NativeBackend:
         self.bounds = order_zero_bounds(instance) if len(instance.missing) else None
         self.reach = 0.1 * float(self.center.std() if self.center.size else 0.0) or 1.0
         self.turn = 1 / LADDER  # try a smaller joining distance next
-        self._start(flow, np.float64 if wide else np.float32)
+        self._start(flow, np.float64 if rtol < FLOAT32_LIMIT else np.float32)
 
     def _start(self, flow: Array, dtype: type) -> None:
         self.ascent = native.NativeAscent(self.scaled, self.stiff, self.center, dtype)
@@ -146,12 +150,26 @@ class NativeBackend:
             self.reach *= self.turn
         else:
             self.turn = 1 / self.turn
-        return min(best, here, there, key=lambda pair: pair[1].gap)
+        best = min(best, here, there, key=lambda pair: pair[1].gap)
+        near = best[1].gap <= REDUCE_WITHIN * self.rtol * best[1].objective
+        return self._reduced(signal, flow, best) if near else best
 
     def _averaged(self, signal: Array, flow: Array, reach: float) -> tuple[Array, Measure]:
         label, count = self.scaled.pieces(signal, reach)
         flat = self.scaled.averaged(signal, self.stiff, label, count)
         return flat, self._measure(flat, flow)
+
+    def _reduced(
+        self, signal: Array, flow: Array, best: tuple[Array, Measure]
+    ) -> tuple[Array, Measure]:
+        """The best signal with the present pieces, where there are few of them."""
+        label, count = self.scaled.pieces(signal, self.reach / LADDER)
+        if best[1].reaches(self.rtol) or count > REDUCE_SHARE * len(label):
+            return best
+        coarse = contract(self.scaled, (self.stiff, self.center), label, count, flow)
+        rows = solve_coarse(coarse, 0.1 * self.rtol * best[1].objective)
+        flat = np.ascontiguousarray(rows[label])
+        return min(best, (flat, self._measure(flat, flow)), key=lambda pair: pair[1].gap)
 
     def _measure(self, signal: Array, flow: Array) -> Measure:
         return native.measure_scaled(

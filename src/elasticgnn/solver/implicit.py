@@ -19,7 +19,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.adjoint import Rows, polish, solve_adjoint, split_rows
+from elasticgnn.solver.adjoint import Adjoint, Rows, polish, split_rows
 from elasticgnn.solver.instance import Array, Instance
 
 FREE_SHARE = 1e-6  # of the signal's spread: smaller differences count as zero
@@ -85,7 +85,7 @@ def _pullback(optimum: Optimum, gradient: Array, leaves: list[Tensor]) -> Tensor
     if better is not None:
         optimum = Optimum(instance, *better)
         rows = replace(rows, delta=np.asarray(instance.operator @ optimum.signal))
-    adjoint, multiplier = solve_adjoint(instance, rows, gradient)
+    adjoint, multiplier = Adjoint(instance, rows).solve(gradient)
     x, lambda1, lambda2, weight = leaves
     graph = instance.graph.with_weight(weight)
     data = x.reshape(gradient.shape)

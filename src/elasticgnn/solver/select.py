@@ -9,7 +9,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.adjoint import solve_adjoint, split_rows
+from elasticgnn.solver.adjoint import Adjoint, split_rows
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.minimise import minimise
 from elasticgnn.solver.path import minimise_path
@@ -17,8 +17,8 @@ from elasticgnn.solver.solution import Solution
 
 CRITERIA = ("cv", "sure")
 FOLDS = 5
-PROBES = 8
-PROBE_LIMIT = 30_000
+PROBES = 4
+PROBE_LIMIT = 20_000
 
 
 @dataclass(frozen=True)
@@ -171,11 +171,11 @@ def degrees_of_freedom(  # a solved problem and a source of probes
         return float(sum(counts))
     if instance.x.size > PROBE_LIMIT:
         return float(channels * (int(solution.pieces().max()) + 1))
-    rows = split_rows(instance, signal, 1e-6)
+    adjoint = Adjoint(instance, split_rows(instance, signal, 1e-6))
     shape = (PROBES, *instance.x.shape)
     probes = torch.randint(2, shape, generator=generator).double().numpy() * 2 - 1
     weight = instance.data_weight[:, None]
-    traces = [(p * weight * solve_adjoint(instance, rows, p)[0]).sum() for p in probes]
+    traces = [(p * weight * adjoint.solve(p)[0]).sum() for p in probes]
     return float(np.mean(traces))
 
 
