@@ -2,10 +2,13 @@
 
 import math
 import tomllib
+from dataclasses import replace
 
 import pytest
 
 from elasticgnn.experiment import WorkPlan, cells, cut_down, load_spec, read_result, run_study
+from elasticgnn.experiment.found import with_found
+from elasticgnn.experiment.space import SearchPlan
 from elasticgnn.experiment.spec import SPECS, Published, parse_spec, spec_names
 from elasticgnn.experiment.tasks import LONG_NAMES
 
@@ -120,3 +123,25 @@ def test_trainings_under_another_protocol_have_another_fingerprint():
     spec = load_spec("table2")
     shorter = cut_down(spec).protocol
     assert shorter.fingerprint != spec.protocol.fingerprint
+
+
+def test_fixed_repeats_what_an_earlier_search_found(tmp_path):
+    spec = cut_down(load_spec("table3").restricted(models=("elastic",)))
+    plan = WorkPlan(f"sqlite:///{tmp_path}/t.db", tmp_path)
+    other = replace(spec.models[0].fixed, lambda1=1.0)
+    searched = replace(spec, models=(replace(spec.models[0], settings=(other,)),))
+    run_study(searched, plan)
+    fixed = replace(with_found(spec, tmp_path), search=SearchPlan("fixed"))
+    run_study(fixed, plan)
+    assert read_result(tmp_path, spec, cells(spec)[0]).selected == other
+
+
+def test_a_study_trains_on_the_real_cora_that_the_package_brings(tmp_path):
+    spec = load_spec("table1").restricted(("cora",), ("gcn", "elastic"))
+    short = replace(spec.protocol, runs=1, epochs=80)
+    spec = replace(spec, protocol=short, search=SearchPlan("fixed"))
+    run_study(spec, WorkPlan(f"sqlite:///{tmp_path}/t.db", tmp_path))
+    for cell in cells(spec):
+        result = read_result(tmp_path, spec, cell)
+        assert result.metric("accuracy")[0] > 60
+        assert (tmp_path / "splits" / f"cora-{result.runs[0].split}.json").is_file()

@@ -46,7 +46,9 @@ def run(
     dataset: Datasets = None,
     model: Models = None,
     jobs: Annotated[int, typer.Option(help="processes on this machine")] = 1,
-    search: Annotated[str | None, typer.Option(help="grid, halving or fixed")] = None,
+    search: Annotated[
+        str | None, typer.Option(help="grid, halving, or fixed: what an earlier search found")
+    ] = None,
     storage: Annotated[str | None, typer.Option(help="file, or postgresql://...")] = None,
     results: Results = FOLDER,
     data_root: Annotated[Path | None, typer.Option(help="folder of the data sets")] = None,
@@ -61,9 +63,11 @@ def run(
     Start the same command on several machines with one --storage postgresql://... to share it.
     """
     from elasticgnn.experiment import WorkPlan, storage_url
+    from elasticgnn.experiment.found import with_found
     from elasticgnn.experiment.jobs import run_jobs
 
     spec = chosen_study(name, dataset, model, quick=quick, search=search, runs=runs, epochs=epochs)
+    spec = with_found(spec, results)
     url = storage_url(storage or str(results / "trials.db"))
     run_jobs(spec, WorkPlan(url, results, data_root, width=width), jobs, show_progress)
     if sys.stderr.isatty():

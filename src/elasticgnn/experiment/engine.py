@@ -157,7 +157,7 @@ def group_settings(group: CellGroup, model: ModelSpec) -> list[Setting]:
 
 def fixed_setting(group: CellGroup, model: ModelSpec) -> Setting:
     """The one setting of `--search fixed`: what an earlier search found, or the default."""
-    fixed = group.study.found.get((group.dataset, model.name), model.fixed)
+    fixed = group.study.found.get((group.dataset, model.name, group.level), model.fixed)
     return replace(fixed, steps=int(group.level)) if group.study.axis == "steps" else fixed
 
 

@@ -116,7 +116,7 @@ class StudySpec:
     paper: Mapping[tuple[str, str, float], Published] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    found: Mapping[tuple[str, str], Setting] = field(default_factory=dict)
+    found: Mapping[tuple[str, str, float], Setting] = field(default_factory=dict)
 
     def model(self, name: str) -> ModelSpec:
         for model in self.models:
@@ -231,13 +231,14 @@ def parse_paper(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str, 
     return numbers
 
 
-def parse_found(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str], Setting]:
+def parse_found(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str, float], Setting]:
     """`[found.dataset.model]`: settings that an earlier search selected, for `--search fixed`."""
-    found = {}
+    found: dict[tuple[str, str, float], Setting] = {}
     for dataset, columns in table.items():
         for name, values in columns.items():
             base = spec.model(name).fixed.to_json()
-            found[dataset, name] = Setting.from_json({**base, **values}).canonical()
+            setting = Setting.from_json({**base, **values}).canonical()
+            found |= {(dataset, name, level): setting for level in spec.levels}
     return found
 
 
