@@ -1,0 +1,69 @@
+"""Loading of the extension: instruction sets agree, a wrong one is refused, its absence warns."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from elasticgnn.kernels import MissingKernelsWarning, load, native
+
+PROGRAM = """
+import sys, torch
+from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
+from elasticgnn.kernels import native
+generator = torch.Generator().manual_seed(0)
+index = torch.randint(0, 60, (2, 300), generator=generator)
+graph = Graph.from_edge_index(index, 60, undirected=True)
+results = [native.simd]
+for dtype in (torch.float32, torch.float64):
+    for shape in ((60, 1), (60, 3), (60, 7), (60, 16), (60, 40), (60, 75), (60, 5, 3), (60, 20, 7)):
+        for norm in ("l21", "l1", "mcp", "scad"):
+            x = torch.randn(*shape, generator=generator, dtype=dtype).requires_grad_()
+            concavity = 8.0 if norm in ("mcp", "scad") else None
+            penalty = ElasticPenalty(0.3, 2.0, norm, concavity)
+            out = elastic_message_passing(x, graph, penalty, 6)
+            grad = torch.autograd.grad(out.square().sum(), x)[0]
+            results.append((out.detach(), grad))
+torch.save(results, sys.argv[1])
+"""
+
+
+def run_with(simd, path):
+    environment = {**os.environ, "ELASTICGNN_SIMD": simd, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(path)], env=environment, capture_output=True, text=True
+    )
+
+
+@pytest.mark.skipif(native is None, reason="built without the compiled kernels")
+def test_every_instruction_set_gives_the_same_result(tmp_path):
+    names = ("baseline", "avx2", "avx512")
+    names = names[: names.index(native.simd) + 1]
+    results = []
+    for name in names:
+        finished = run_with(name, tmp_path / name)
+        assert finished.returncode == 0, finished.stderr
+        results.append(torch.load(tmp_path / name))
+        assert results[-1][0] == name
+    for other in results[1:]:
+        for (out, grad), (out2, grad2) in zip(results[0][1:], other[1:], strict=True):
+            tolerance = 1e-11 if out.dtype == torch.float64 else 1e-5
+            assert (out - out2).abs().max() < tolerance * out.abs().max()
+            assert (grad - grad2).abs().max() < 30 * tolerance * grad.abs().max()
+
+
+@pytest.mark.skipif(native is None, reason="built without the compiled kernels")
+def test_an_unknown_instruction_set_is_refused(tmp_path):
+    finished = run_with("mmx", tmp_path / "never")
+    assert finished.returncode != 0
+    assert "ELASTICGNN_SIMD must be baseline, avx2 or avx512, got mmx" in finished.stderr
+
+
+def test_missing_kernels_warn_once(monkeypatch):
+    monkeypatch.setattr(load, "native", None)
+    load.warn_once_if_missing.cache_clear()
+    with pytest.warns(MissingKernelsWarning, match="plain torch path"):
+        load.warn_once_if_missing()
+    load.warn_once_if_missing()  # a second warning would be an error here

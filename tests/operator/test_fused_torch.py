@@ -1,0 +1,147 @@
+"""The fused operator inside torch: registration, compile, func, autocast, threads, memory."""
+
+import threading
+
+import pytest
+import torch
+
+from elasticgnn import ElasticPenalty, elastic_message_passing
+from elasticgnn.kernels import native
+from elasticgnn.operator import fused_op
+from elasticgnn.problem.step_sizes import step_sizes
+from strategies import normal_rows, random_graph
+
+pytestmark = pytest.mark.skipif(native is None, reason="built without the compiled kernels")
+
+PENALTY = ElasticPenalty(0.4, 1.5)
+
+
+@pytest.fixture
+def restore_threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize("lean", [False, True])
+@pytest.mark.parametrize("keep", [1, 2])
+def test_the_operator_passes_opcheck(runs, lean, keep):
+    graph = random_graph(12, 20, weighted=True)
+    x = normal_rows(12, runs, 2).requires_grad_()
+    weight, scale = (t.clone().requires_grad_(keep == 2) for t in graph.cast(torch.float64))
+    sizes = [t.clone().requires_grad_(keep == 2) for t in step_sizes(PENALTY, 2.0, x, runs)]
+    slots = graph.slots
+    natural = (fused_op.NATURAL, fused_op.NATURAL)
+    options = ("l21", 0.0, 5, keep, lean, True)
+    torch.library.opcheck(
+        torch.ops.elasticgnn.propagate.default,
+        (x, weight, scale, slots.start, slots.column, slots.edge, *sizes, *natural, *options),
+    )
+
+
+def test_compiled_without_graph_breaks_it_gives_the_same_value_and_gradient():
+    graph = random_graph(20, 40)
+
+    def run(x):
+        return 2 * elastic_message_passing(x, graph, PENALTY, 5)
+
+    compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
+    x = normal_rows(20, 3).requires_grad_()
+    assert torch.equal(compiled(x), run(x))
+    torch.testing.assert_close(
+        torch.autograd.grad(compiled(x).square().sum(), x)[0],
+        torch.autograd.grad(run(x).square().sum(), x)[0],
+    )
+
+
+def test_func_grad_is_the_gradient():
+    graph = random_graph(20, 40)
+
+    def loss(x):
+        return elastic_message_passing(x, graph, PENALTY, 5).square().sum()
+
+    x = normal_rows(20, 3)
+    y = x.clone().requires_grad_()
+    assert torch.equal(torch.func.grad(loss)(x), torch.autograd.grad(loss(y), y)[0])
+
+
+def test_autocast_runs_it_in_single_precision():
+    graph = random_graph(20, 40)
+    linear = torch.nn.Linear(3, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = elastic_message_passing(linear(torch.randn(20, 3)), graph, PENALTY, 5)
+    assert out.dtype == torch.float32
+    out.sum().backward()
+    assert linear.weight.grad is not None
+
+
+@pytest.mark.parametrize("shape", [(1, 7), (1, 40), (16, 7)])
+@pytest.mark.parametrize("memory", ["fast", "lean"])
+def test_same_bits_for_one_and_two_threads(shape, memory, restore_threads):
+    graph = random_graph(4000, 20000, weighted=True)
+    x = normal_rows(4000, *shape, dtype=torch.float32)
+    weight = graph.weight.float()
+    results = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        inputs = [x.clone().requires_grad_(), weight.clone().requires_grad_()]
+        lambda1 = torch.tensor(0.4, requires_grad=True)
+        out = elastic_message_passing(
+            inputs[0],
+            graph,
+            ElasticPenalty(lambda1, 2.0),
+            edge_weight=inputs[1],
+            memory=memory,
+        )
+        results.append([out, *torch.autograd.grad(out.square().sum(), [*inputs, lambda1])])
+    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+
+
+def test_two_python_threads_at_once_get_their_own_results():
+    graph = random_graph(2000, 8000)
+    inputs = [normal_rows(2000, 5, seed=seed) for seed in range(2)]
+    expected = [elastic_message_passing(x, graph, PENALTY) for x in inputs]
+    wrong = []
+
+    def work(which):
+        for _ in range(20):
+            out = elastic_message_passing(inputs[which], graph, PENALTY)
+            if not torch.equal(out, expected[which]):
+                wrong.append(which)
+
+    threads = [threading.Thread(target=work, args=(which,)) for which in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_ten_thousand_calls_do_not_leak():
+    graph = random_graph(300, 900)
+    x = normal_rows(300, 1, 7, dtype=torch.float32)
+    y = x.clone().requires_grad_()
+
+    def calls(count):
+        for _ in range(count):
+            elastic_message_passing(x, graph, PENALTY, 2)
+        for _ in range(count // 4):
+            torch.autograd.grad(elastic_message_passing(y, graph, PENALTY, 2).sum(), y)
+
+    calls(1000)
+    before = resident_bytes()
+    calls(8000)
+    assert resident_bytes() - before < 8 * 2**20  # one leaked signal a call would be 67 MB
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as statm:  # noqa: PTH123  a kernel table, not a path of ours
+        return int(statm.read().split()[1]) * 4096
+
+
+def test_peak_memory_of_lean_mode_is_below_that_of_fast_mode():
+    kept_fast = fused_op.plan_keeping(100, 1, False, True)
+    kept_lean = fused_op.plan_keeping(100, 1, True, True)
+    assert kept_lean.num_nodes_kept < kept_fast.num_nodes_kept
+    assert kept_lean.num_duals_kept < kept_fast.num_duals_kept
