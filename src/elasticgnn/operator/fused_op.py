@@ -105,7 +105,6 @@ def _kernel(name: str, dtype: torch.dtype) -> Any:
     return getattr(native, f"{name}_{'f32' if dtype == torch.float32 else 'f64'}")
 
 
-@torch.library.impl("elasticgnn::propagate", "CPU")
 def _propagate(
     x: Tensor,
     weight: Tensor,
@@ -151,6 +150,9 @@ def _propagate(
         _scratch,
     )
     return _as_runs(out, x, rank), nodes, duals
+
+
+torch.library.impl("elasticgnn::propagate", "CPU", _propagate)
 
 
 def run_state(
@@ -325,4 +327,12 @@ def propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The registered operator, also inside torch.func transforms."""
     if torch._C._are_functorch_transforms_active():
         return _Transformable.apply(*arguments)  # type: ignore[no-untyped-call]
+    if arguments[15] == 0 and _unwatched(arguments[0]):
+        return _propagate(*arguments)
     return torch.ops.elasticgnn.propagate(*arguments)
+
+
+def _unwatched(x: Tensor) -> bool:
+    """Whether nothing traces this call: the dispatcher would cost as much as a small graph."""
+    plain = type(x) is Tensor and x.device.type == "cpu"
+    return plain and not torch.compiler.is_compiling() and not torch._C._len_torch_dispatch_stack()

@@ -31,6 +31,9 @@ def step_sizes(
     With B >= ||L||: gamma = 1/(1 + lambda2 B/2) and beta = 1/(gamma B); B = 2 for degree
     normalisation, where this is gamma = 1/(1 + lambda2), beta = 1/(2 gamma).
     """
+    plain = not (isinstance(penalty.lambda1, Tensor) or isinstance(penalty.lambda2, Tensor))
+    if plain and penalty.is_convex and gamma is None and beta is None:
+        return _plain_sizes(penalty, norm_bound, like, runs)
     lambda1 = _per_run("lambda1", penalty.lambda1, like, runs)
     lambda2 = _per_run("lambda2", penalty.lambda2, like, runs)
     if gamma is None:
@@ -48,6 +51,19 @@ def step_sizes(
         dual_step = torch.full_like(primal, beta)
     _check_concavity(penalty, dual_step)
     return StepSizes(lambda1, primal, dual_step, pull)
+
+
+def _plain_sizes(penalty: ElasticPenalty, norm_bound: float, like: Tensor, runs: int) -> StepSizes:
+    """The same for plain numbers, without a dozen small tensor operations on every call."""
+    primal = 1 / (1 + float(penalty.lambda2) * (norm_bound / 2))
+    numbers = (
+        float(penalty.lambda1),
+        primal,
+        1 / (norm_bound * (primal if primal > 0 else 1.0)),
+        (1 - primal) * (2 / norm_bound),
+    )
+    table = torch.tensor(numbers, dtype=like.dtype, device=like.device)
+    return StepSizes(*table[:, None].expand(4, runs).contiguous().unbind(0))
 
 
 def _per_run(name: str, value: float | Tensor, like: Tensor, runs: int) -> Tensor:
