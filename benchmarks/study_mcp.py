@@ -1,5 +1,7 @@
 """l21 against MCP under adaptive PRBCD on the Cora component: the numbers of docs/attacks.md.
 
+The data are the clean graph and the fixed split of the robustness literature.
+
     python benchmarks/study_mcp.py docs/results/attacks/mcp.json [--rates 0.25,0.05]
 
 Every network is trained with l21 (3, 3). "l21" predicts with the same penalty, "l21, lambda2 = 0"
@@ -77,11 +79,12 @@ def measure(task, seed: int, rate: float, epochs: int) -> list[dict[str, object]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
+    parser.add_argument("--data", default="cora-meta-0")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rates", default="0.25,0.05,0.15")
     parser.add_argument("--epochs", type=int, default=60)
     arguments = parser.parse_args()
-    task = component_task(load("cora"))
+    task = component_task(load(arguments.data))
     rows = json.loads(arguments.output.read_text()) if arguments.output.exists() else []
     done = {(row["seed"], row["rate"]) for row in rows}
     for rate in map(float, arguments.rates.split(",")):

@@ -42,7 +42,10 @@ def best_in_rows(
     score = gradient.rows(start, stop)
     rule_out(score, state, span)
     flat = torch.from_numpy(score).flatten()
-    value, place = flat.topk(min(count, flat.numel()))
+    if count == 1:  # a plain maximum is several times faster
+        value, place = (part[None] for part in flat.max(0))
+    else:
+        value, place = flat.topk(min(count, flat.numel()))
     kept = value > -torch.inf
     row, column = np.divmod(place[kept].numpy(), score.shape[1])
     return Candidates(np.stack((row, column), axis=1) + start, value[kept].numpy())
