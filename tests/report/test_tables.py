@@ -63,6 +63,13 @@ def test_markdown_shows_ours_beside_the_papers_and_says_how_they_compare(table2)
         assert note in text
 
 
+def test_a_cell_with_other_than_the_studys_runs_says_so(results):
+    spec = load_spec("table2")
+    twenty = replace(spec, protocol=replace(spec.protocol, runs=20))
+    assert " [10 runs] (77.9 ± 0.9) =" in to_markdown(build_table(twenty, results))
+    assert "[10 runs]" not in to_markdown(build_table(spec, results))
+
+
 def test_latex_is_a_tabular_with_escaped_signs(table2):
     text = to_latex(table2)
     assert text.count(r"\\") == 21

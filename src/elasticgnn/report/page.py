@@ -64,6 +64,7 @@ def study_data(table: Table) -> dict[str, Any]:
         "models": [{"name": model.name, "title": model.title} for model in spec.models],
         "baseline": spec.baseline,
         "digits": digits_of(table),
+        "runs": spec.protocol.runs,
         "notes": spec.notes,
         "agreement": table.agreement(),
         "counts": {word: table.count(word) for word in ("within", "above", "below", "not run")},

@@ -60,20 +60,27 @@ def row_label(table: Table, dataset: str, level: float) -> str:
     return f"{dataset} K={level:g}" if table.spec.axis == "steps" else dataset
 
 
-def short_cell(entry: Entry, digits: int) -> str:
+def fewer_runs(table: Table, entry: Entry) -> str:
+    """ " [3 runs]" where a cell has another number of runs than its study asks for."""
+    asked = table.spec.protocol.runs
+    return f" [{entry.ours.count} runs]" if entry.ours and entry.ours.count != asked else ""
+
+
+def short_cell(table: Table, entry: Entry) -> str:
     """Ours, the paper's in brackets, and a mark for the verdict."""
+    digits = digits_of(table)
     paper = f" ({published(entry.published, digits)})" if entry.published else ""
-    return f"{mean_std(entry.ours, digits)}{paper} {MARKS[entry.verdict]}".rstrip()
+    ours = mean_std(entry.ours, digits) + fewer_runs(table, entry)
+    return f"{ours}{paper} {MARKS[entry.verdict]}".rstrip()
 
 
 def matrix(table: Table) -> list[list[str]]:
     """Header and rows of short cells: one line per data set and level, one column per model."""
-    digits = digits_of(table)
     lines = [["", *(model.title for model in table.spec.models)]]
     for dataset, level in table.rows:
         entries = [table.entry(dataset, level, model.name) for model in table.spec.models]
         label = row_label(table, dataset, level)
-        lines.append([label, *(short_cell(entry, digits) for entry in entries)])
+        lines.append([label, *(short_cell(table, entry) for entry in entries)])
     return lines
 
 
@@ -90,7 +97,7 @@ def details(table: Table) -> list[list[str]]:
         lines.append(
             [
                 f"{label}, {title}",
-                mean_std(entry.ours, digits),
+                mean_std(entry.ours, digits) + fewer_runs(table, entry),
                 interval(entry.ours, digits),
                 published(entry.published, digits),
                 entry.verdict,
