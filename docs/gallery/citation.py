@@ -2,8 +2,9 @@
 
     python docs/gallery/citation.py
 
-The signal is one channel per class, 1 at known papers of that class; all other papers are missing.
-No feature is read and nothing is trained. Writes citation.png beside itself.
+The signal is one channel per class, 1 at known papers of that class. All other papers are nearly
+missing: a small data weight pulls them to "no class" where no citation says otherwise. No feature
+is read and nothing is trained. Writes citation.png beside itself.
 """
 
 import sys
@@ -22,7 +23,7 @@ from elasticgnn.solver import Solution, minimise
 
 PER_CLASS = 20
 STRENGTHS = ((0.0, 10.0), (0.02, 10.0), (0.05, 2.0))
-WEAK = 0.02  # data weight of a paper whose class is not known: nearly missing, pulled to "no class"
+WEAK = 0.02  # data weight of a paper whose class is not known
 
 
 def known_papers(task: NodeTask, generator: torch.Generator) -> Tensor:
