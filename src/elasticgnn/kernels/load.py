@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
+import os
 import warnings
 from types import ModuleType
 
@@ -15,6 +17,15 @@ class MissingKernelsWarning(UserWarning):
 
 
 def _load() -> ModuleType | None:
+    """The installed extension, or the file that ELASTICGNN_NATIVE names (a sanitizer's build)."""
+    path = os.environ.get("ELASTICGNN_NATIVE")
+    if path:
+        spec = importlib.util.spec_from_file_location("elasticgnn.kernels._native", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
     try:
         return importlib.import_module("elasticgnn.kernels._native")
     except ModuleNotFoundError:

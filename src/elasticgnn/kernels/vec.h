@@ -49,9 +49,19 @@ struct Pack {
     if constexpr (sizeof(T) == 8 && L == 8) return (Vec)_mm512_maskz_loadu_pd(__mmask8(bits), from);
     if constexpr (sizeof(T) == 8 && L == 4) return (Vec)_mm256_maskz_loadu_pd(__mmask8(bits), from);
 #endif
+#if defined(__AVX2__)
+    constexpr bool kFloat8 = sizeof(T) == 4 && L == 8, kDouble4 = sizeof(T) == 8 && L == 4;
+    if constexpr (kFloat8)
+      return (Vec)_mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(tail),
+                                                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
+    if constexpr (kDouble4)
+      return (Vec)_mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(tail),
+                                                              _mm256_setr_epi64x(0, 1, 2, 3)));
+#endif
     if (tail >= L) return load(from);
     Vec value{};
-    std::memcpy(&value, from, std::size_t(tail) * sizeof(T));
+    for (int lane = 0; lane < L - 1; ++lane)
+      if (lane < tail) value[lane] = from[lane];
     return value;
   }
 

@@ -36,17 +36,34 @@ class Keeping(NamedTuple):
     num_duals_kept: int
 
 
-def plan_keeping(steps: int, keep: int, lean: bool, use_dual: bool) -> Keeping:
-    """The memory of one call; `keep` is 0 (nothing), 1 (gradient of x) or 2 (all gradients)."""
-    every = math.isqrt(max(steps - 1, 0)) + 1 if lean else FAST_EVERY
+FAST_EVERY = 4
+
+
+def plan_keeping(steps: int, keep: int, lean: bool, use_dual: bool, ratio: float = 2.0) -> Keeping:
+    """The memory of one call; `keep` is 0 (nothing), 1 (gradient of x) or 2 (all gradients).
+
+    `ratio` is edges per node: lean mode chooses the checkpoints by what they cost.
+    """
     if keep == 0 or not use_dual or steps == 0:
         return Keeping(max(steps, 1), False, 0, 0)
+    every = _lean_interval(steps, ratio) if lean else FAST_EVERY
     duals = (steps - 1) // every
     nodes = duals if lean else steps * (3 if keep == 2 else 1)
     return Keeping(every, not lean, nodes, duals)
 
 
-FAST_EVERY = 4
+def _lean_interval(steps: int, ratio: float) -> int:
+    """Steps between checkpoints that need the least memory, in rows of all nodes.
+
+    A checkpoint holds 1 + ratio of them, a replayed step 1, the replayed dual `ratio`.
+    """
+    longest = max(10, math.isqrt(steps) + 1)  # a step is replayed from its checkpoint: not too far
+
+    def cost(every: int) -> float:
+        working_dual = ratio if every < steps else 0.0
+        return (steps - 1) // every * (1 + ratio) + every + working_dual
+
+    return min(range(1, min(steps, longest) + 1), key=cost)
 
 
 NATURAL = torch.empty(0, dtype=torch.int64)
@@ -127,7 +144,8 @@ def _propagate(
 ) -> tuple[Tensor, Tensor, Tensor]:
     if steps == 0 or x.numel() == 0:
         return x.clone(memory_format=torch.contiguous_format), x.new_empty(0), x.new_empty(0)
-    keeping = plan_keeping(steps, keep, lean, use_dual)
+    ratio = weight.shape[0] / x.shape[0]
+    keeping = plan_keeping(steps, keep, lean, use_dual, ratio)
     row = x.shape[1] * x.shape[2]
     rows = _as_lanes(x, order)
     problem = _problem(
@@ -193,7 +211,8 @@ def _propagate_shapes(x: Tensor, weight: Tensor, *rest: Any) -> tuple[Tensor, Te
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     if steps == 0 or x.numel() == 0:
         return out, x.new_empty(0), x.new_empty(0)
-    keeping = plan_keeping(steps, keep, lean, use_dual)
+    ratio = weight.shape[0] / x.shape[0]
+    keeping = plan_keeping(steps, keep, lean, use_dual, ratio)
     row = x.shape[1] * x.shape[2]
     nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
     return out, nodes, x.new_empty(keeping.num_duals_kept * weight.shape[0] * row)
@@ -230,7 +249,8 @@ def _propagate_backward(
         others = tuple(x.new_zeros(shape) for shape in shapes)
         return (grad.clone(memory_format=torch.contiguous_format), *others)
     kept = nodes.numel() > 0 or duals.numel() > 0
-    keeping = plan_keeping(steps, keep if kept else 0, lean, use_dual)
+    ratio = weight.shape[0] / x.shape[0]
+    keeping = plan_keeping(steps, keep if kept else 0, lean, use_dual, ratio)
     rows, grad_rows = _as_lanes(x, order), _as_lanes(grad, order)
     out_rows = _as_lanes(out, order) if wanted[1] else None
     problem = _problem(

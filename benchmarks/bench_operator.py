@@ -1,0 +1,219 @@
+"""Speed and memory of elastic message passing beside its peers, measured in one run.
+
+Prints a table per thread count, writes results/operator.json and docs/figures/operator.png.
+    python benchmarks/bench_operator.py [--quick] [--threads 1 2]
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # torch's profiler announces itself otherwise
+
+import torch
+from operator_graphs import CASES, Case, load_graph, power_law_graph
+from operator_memory import peak_bytes
+from operator_plot import draw
+from operator_rivals import (
+    LAMBDA1,
+    LAMBDA2,
+    STEPS,
+    appnp_layer,
+    appnp_products,
+    plain_elastic,
+    sparse_matrices,
+)
+from torch import Tensor
+
+from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
+from elasticgnn.kernels import native
+
+ROOT = Path(__file__).resolve().parent
+PENALTY = ElasticPenalty(LAMBDA1, LAMBDA2)
+Call = Callable[[], object]
+
+
+def interleaved_medians(calls: dict[str, Call], seconds: float) -> dict[str, float]:
+    """Median seconds of each call; they take turns, so that a busy moment hits all alike."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call()  # warm-up, not timed
+    stop = time.perf_counter() + seconds
+    while time.perf_counter() < stop or min(map(len, times.values())) < 3:
+        for name, call in calls.items():
+            begin = time.perf_counter()
+            call()
+            times[name].append(time.perf_counter() - begin)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def triad_bandwidth(threads: int) -> float:
+    """Bytes per second of a = b + q c on arrays far beyond the caches, best of ten."""
+    a, b, c = (torch.ones(1 << 25) for _ in range(3))
+    best = float("inf")
+    for _ in range(10):
+        begin = time.perf_counter()
+        native.triad(a.data_ptr(), b.data_ptr(), c.data_ptr(), 0.5, len(a), threads)
+        best = min(best, time.perf_counter() - begin)
+    return 3 * a.nbytes / best
+
+
+def step_bytes(graph: Graph, width: int) -> float:
+    """Bytes that one step must move if every gathered row comes from memory: A 2m + 5n rows,
+    B1 3m + 2n, B2 m + 6n (width float32 each), and the indices."""
+    rows = 6 * graph.num_edges + 13 * graph.num_nodes
+    return 4 * width * rows + 4 * 4 * graph.num_edges + 3 * 16 * graph.num_nodes
+
+
+def gradient_call(function: Callable[[Tensor], Tensor], x: Tensor, cotangent: Tensor) -> Call:
+    return lambda: torch.autograd.grad(function(x), x, cotangent)
+
+
+def measure(case: Case, threads: int, seconds: float) -> dict[str, object]:
+    """One row: forward, forward+backward, memory, bandwidth."""
+    torch.set_num_threads(threads)
+    graph, is_real = load_graph(case)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(graph.num_nodes, case.width, generator=generator)
+    matrices = sparse_matrices(graph)
+    plain, products, layer = plain_elastic(matrices), appnp_products(matrices), appnp_layer(graph)
+    fused = {
+        memory: lambda y, memory=memory: elastic_message_passing(
+            y, graph, PENALTY, STEPS, implementation="fused", memory=memory
+        )
+        for memory in ("fast", "lean")
+    }
+    with torch.no_grad():
+        error = float((plain(x) - fused["fast"](x)).abs().max())
+        assert error < 1e-4, f"the answers differ by {error}"
+        forward = interleaved_medians(
+            {
+                "fused": lambda: fused["fast"](x),
+                "plain": lambda: plain(x),
+                "appnp_layer": lambda: layer(x),
+                "appnp_products": lambda: products(x),
+            },
+            seconds,
+        )
+    y, cotangent = x.clone().requires_grad_(), torch.randn_like(x)
+    both = {
+        "fast": gradient_call(fused["fast"], y, cotangent),
+        "lean": gradient_call(fused["lean"], y, cotangent),
+        "plain": gradient_call(plain, y, cotangent),
+    }
+    backward = interleaved_medians(both, seconds)
+    memory = {name: peak_bytes(call) for name, call in both.items()}
+    bandwidth = step_bytes(graph, case.width) * STEPS / forward["fused"]
+    return {
+        "name": case.name,
+        "real": is_real,
+        "nodes": graph.num_nodes,
+        "edges": graph.num_edges,
+        "width": case.width,
+        "threads": threads,
+        "error": error,
+        "forward_seconds": forward,
+        "backward_seconds": backward,
+        "peak_bytes": memory,
+        "bytes_per_second": bandwidth,
+    }
+
+
+def population_share(threads: int, seconds: float) -> float:
+    """Cost of 16 runs at once (d = 7, Cora) over that of 16 single calls."""
+    torch.set_num_threads(threads)
+    graph, _ = load_graph(CASES[0])
+    x = torch.randn(graph.num_nodes, 16, 7, generator=torch.Generator().manual_seed(0))
+    single = [x[:, run].contiguous() for run in range(16)]
+    with torch.no_grad():
+        times = interleaved_medians(
+            {
+                "together": lambda: elastic_message_passing(x, graph, PENALTY, STEPS),
+                "apart": lambda: [
+                    elastic_message_passing(y, graph, PENALTY, STEPS) for y in single
+                ],
+            },
+            seconds,
+        )
+    return times["together"] / times["apart"]
+
+
+def linear_cost(largest: int) -> list[dict[str, float]]:
+    """Seconds of one call (d = 8) from 10^4 edges up, five edges per node."""
+    points = []
+    edges = 10_000
+    while edges <= largest:
+        graph = power_law_graph(edges // 5, edges)
+        x = torch.randn(graph.num_nodes, 8, generator=torch.Generator().manual_seed(0))
+        with torch.no_grad():
+            call = {"fused": lambda x=x, g=graph: elastic_message_passing(x, g, PENALTY, STEPS)}
+            points.append({"edges": edges, "seconds": interleaved_medians(call, 0.5)["fused"]})
+        print(
+            f"  {edges:>9,} edges: {points[-1]['seconds'] * 1e9 / edges / STEPS:.2f} ns/edge/step"
+        )
+        edges = edges * 10 if edges * 10 <= largest else largest + 1
+    return points
+
+
+def report(row: dict[str, object], triad: float) -> None:
+    """One line of the table."""
+    forward, both, memory = row["forward_seconds"], row["backward_seconds"], row["peak_bytes"]
+    print(
+        f"{row['name']:<17}{row['nodes']:>8,}{row['edges']:>11,}{row['width']:>4}"
+        f"{forward['fused'] * 1e3:>10.2f} ms"
+        f"{forward['plain'] / forward['fused']:>8.2f}x"
+        f"{forward['appnp_layer'] / forward['fused']:>8.2f}x"
+        f"{forward['fused'] / forward['appnp_products']:>9.2f}"
+        f"{both['fast'] * 1e3:>10.2f} ms"
+        f"{both['plain'] / both['fast']:>7.2f}x{both['plain'] / both['lean']:>7.2f}x"
+        f"{memory['fast'] / memory['plain']:>8.2f}{memory['lean'] / memory['plain']:>7.2f}"
+        f"{row['bytes_per_second'] / triad:>8.0%}"
+    )
+
+
+HEADER = (
+    f"{'graph':<17}{'nodes':>8}{'edges':>11}{'d':>4}{'forward':>13}{'plain':>9}{'APPNP':>9}"
+    f"{'of K SpMM':>9}{'f+backward':>13}{'fast':>8}"
+    f"{'lean':>8}{'mem fast':>8}{'lean':>7}{'triad':>8}"
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    arguments = parser.parse_args()
+    if native is None:
+        raise SystemExit("error: the compiled kernels are not built; there is nothing to measure")
+    warnings.filterwarnings("ignore", message="Sparse")
+    seconds = 1.0 if arguments.quick else 6.0
+    results: dict[str, object] = {"machine": platform.processor(), "simd": native.simd, "rows": []}
+    results["torch"] = torch.__version__
+    for threads in arguments.threads:
+        triad = triad_bandwidth(threads)
+        print(f"\n{threads} thread(s), triad {triad / 1e9:.1f} GB/s, SIMD {native.simd}\n{HEADER}")
+        for case in CASES[:3] if arguments.quick else CASES:
+            row = measure(case, threads, seconds)
+            row["triad_bytes_per_second"] = triad
+            results["rows"].append(row)
+            report(row, triad)
+        share = population_share(threads, seconds)
+        results[f"population_share_{threads}"] = share
+        print(f"16 runs at once (Cora, d = 7): {share:.2f} of 16 single calls")
+    print("\ncost per edge (K = 10, d = 8):")
+    results["linear"] = linear_cost(10**6 if arguments.quick else 10**7)
+    (ROOT / "results").mkdir(exist_ok=True)
+    target = ROOT / "results" / "operator.json"
+    target.write_text(json.dumps(results, indent=1) + "\n")
+    figure = draw(results, ROOT.parent / "docs" / "figures" / "operator.png")
+    print(f"\nwrote {target.relative_to(ROOT.parent)} and {figure.relative_to(ROOT.parent)}")
+
+
+if __name__ == "__main__":
+    main()
