@@ -102,6 +102,25 @@ def test_compiled_steps_equal_their_definition(norm, channels, lambda2):
 
 
 @needs_loops
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("channels", [1, 2, 5])
+@pytest.mark.parametrize("lambda2", [0.0, 0.4])
+def test_float32_steps_follow_the_float64_ones(weighted, channels, lambda2):
+    from elasticgnn.solver.backends import NativeBackend
+
+    graph = random_graph(6, 30) if weighted else grid(6)
+    x = normal(graph.num_nodes, channels)
+    instance = build_instance(x, graph, ElasticPenalty(0.2, lambda2), None, 0)
+    start = np.zeros((graph.num_edges, channels))
+    narrow, wide = (NativeBackend(instance, start, instance.x, rtol=r) for r in (1e-4, 1e-12))
+    for backend in (narrow, wide):
+        backend.advance(15)
+    assert narrow.ascent.flow.dtype == np.float32
+    # 15 steps on numbers of size 1: a few dozen roundings of 6e-8
+    np.testing.assert_allclose(narrow.ascent.flow, wide.ascent.flow, atol=1e-5)
+
+
+@needs_loops
 def test_any_number_of_threads_gives_the_same_bits():
     x, graph = normal(10_000, 2), grid(100)
     penalty = ElasticPenalty(0.3, 0.0)

@@ -2,11 +2,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "solver.h"
+#if defined(__AVX2__) || defined(__AVX512F__)
+#include <immintrin.h>
+// GCC 12 warns about the undefined lanes that its own header uses on purpose
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
+
+#include "solver_pairs.h"
 
 constexpr std::int64_t CHUNK = 4096;  // rows per partial sum: same bits on any thread count
 
@@ -103,6 +112,10 @@ T dual_chunk(const Ascent<T>& p, std::int64_t begin, std::int64_t end, T momentu
   const T *const steps = p.step, *const radii = p.radius, *const mixes = p.mix;
   const T step = *steps, radius = *radii, mix = *mixes;  // of all rows, if shared
   T turn = 0;
+#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
+  if constexpr (std::is_same_v<T, float> && D == 2 && !Entrywise)
+    turn = dual_pairs<Shared>(p, begin, end, momentum);
+#endif
 #pragma omp simd reduction(+ : turn)
   for (std::int64_t e = begin; e < end; ++e)
     turn += dual_row<T, D, Entrywise>(
