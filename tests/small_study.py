@@ -12,11 +12,11 @@ def small_study():
     return cut_down(replace(spec, levels=spec.levels[:1]), epochs=6, runs=3, settings=6)
 
 
-def plan_in(folder, url=None):
+def plan_in(folder, url=None, grace=1.0):
     url = url or f"sqlite:///{folder}/trials.db"
-    return WorkPlan(url, folder, width=6, alone=3, grace=1.0, poll=0.1)
+    return WorkPlan(url, folder, width=6, alone=3, grace=grace, poll=0.1)
 
 
-def work(folder, url):
+def work(folder, url, grace=1.0):
     torch.set_num_threads(1)
-    run_study(small_study(), plan_in(folder, url))
+    run_study(small_study(), plan_in(folder, url, grace))

@@ -78,11 +78,11 @@ def test_two_processes_on_one_postgresql_server_end_in_the_same_table(
     tmp_path, processes, postgresql_url, undisturbed
 ):
     folders = [tmp_path / "one", tmp_path / "two"]  # as on two machines
-    workers = [processes.Process(target=work, args=(f, postgresql_url)) for f in folders]
+    workers = [processes.Process(target=work, args=(f, postgresql_url, 60.0)) for f in folders]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(timeout=120)
+        worker.join(timeout=300)
     assert [worker.exitcode for worker in workers] == [0, 0]
     for folder in folders:
         assert stored_runs(folder) == stored_runs(undisturbed[0])
@@ -90,11 +90,11 @@ def test_two_processes_on_one_postgresql_server_end_in_the_same_table(
 
 
 def share(processes, folder, url):
-    workers = [processes.Process(target=work, args=(folder, url)) for _ in range(2)]
+    workers = [processes.Process(target=work, args=(folder, url, 60.0)) for _ in range(2)]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(timeout=120)
+        worker.join(timeout=300)
     assert [worker.exitcode for worker in workers] == [0, 0]
 
 
