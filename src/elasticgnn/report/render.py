@@ -88,7 +88,7 @@ def details(table: Table) -> list[list[str]]:
     """Header and one line per cell that was run, with intervals and the selected setting."""
     digits = digits_of(table)
     against = f"paired difference to {table.spec.baseline}" if table.spec.baseline else "paired"
-    lines = [["cell", "ours", "95 % interval", "paper", "verdict", against, "selected"]]
+    lines = [["cell", "ours", "95 % interval", "paper", "verdict", against, "selected", "search"]]
     for entry in table.entries:
         if entry.ours is None or entry.result is None:
             continue
@@ -103,6 +103,7 @@ def details(table: Table) -> list[list[str]]:
                 entry.verdict,
                 signed(entry.against_baseline, digits),
                 table.setting_label(entry.cell, entry.result.selected),
+                f"{entry.result.search}, {len(entry.result.candidates)}",
             ]
         )
     return lines
