@@ -41,7 +41,7 @@ def test_gcn_loses_a_quarter_of_its_accuracy_at_twenty_percent(cora):
     for rate in (0, 0.2):
         task = found.apply_to(cora, rate)
         generator = torch.Generator().manual_seed(0)
-        model = make_model(ModelSettings("gcn", hidden_channels=16), task, generator)
+        model = make_model(ModelSettings("gcn", hidden_channels=64), task, generator)
         plan = TrainingPlan(epochs=100)
         accuracy.append(fit(model, task, task.split, plan, generator).test_accuracy)
     assert accuracy[0] > 0.78

@@ -13,16 +13,20 @@ from elasticgnn.graph import Graph
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.operator import elastic_state
 
+# The difference is informative on every attacked graph; what the ends are said to be helps where
+# the network is right about them, and misleads where the attack has won (docs/attacks.md).
+WEIGHTS = {"difference": 3, "proposed": 1, "disagreement": 1, "saturation": 1}
+
 
 @dataclass(frozen=True, eq=False)
 class EdgeScores:
     """One value per edge of `graph`, in its order; larger means more suspicious.
 
-    score: mean rank, in 0..1, of the three below it. difference: |delta_e| that the edge still
-    bridges after propagation; proposed: the same before it, between what the backbone says of the
-    two ends; disagreement: probability that the ends belong to different classes. saturation:
-    |Z_e| / lambda1, the share of its largest pull that the edge uses up (for information: most
-    edges of a trained model are near 0 or 1, which ranks badly). label: predicted class per node.
+    score: weighted mean rank, in 0..1, of the four below it (WEIGHTS). difference: |delta_e| that
+    the edge still bridges after propagation; proposed: the same before it, between what the
+    backbone says of the two ends; disagreement: probability that the ends belong to different
+    classes; saturation: |Z_e| / lambda1, the share of its largest pull that the edge uses up.
+    label: predicted class of each node.
     """
 
     graph: Graph
@@ -82,7 +86,15 @@ def ranked(
     label: Tensor,
 ) -> EdgeScores:
     """The scores of these measurements."""
-    score = (rank(difference) + rank(proposed) + rank(disagreement)) / 3
+    measures = {
+        "difference": difference,
+        "proposed": proposed,
+        "disagreement": disagreement,
+        "saturation": saturation,
+    }
+    score = torch.zeros_like(difference)
+    for name, weight in WEIGHTS.items():
+        score += weight / sum(WEIGHTS.values()) * rank(measures[name])
     return EdgeScores(graph, score, difference, proposed, disagreement, saturation, label)
 
 

@@ -76,13 +76,13 @@ class View:
 
 @dataclass(frozen=True)
 class PairGradient:
-    """g as factors: left right' + N + N', N = reach spread, plus `direct` in labelled columns."""
+    """g as factors: left right' + N + N', N = reach' spread, plus `direct` in labelled rows."""
 
     left: Array  # (n, r)
     right: Array  # (n, r)
-    reach: Array  # (n, labelled)
+    reach: Array  # (labelled, n)
     spread: csr_array  # (labelled, n)
-    direct: Array  # (n, labelled)
+    direct: Array  # (labelled, n)
     labelled: NDArray[np.int64]
     loss: float
 
@@ -93,12 +93,14 @@ class PairGradient:
         ).numpy()
         if not self.labelled.size:
             return block
-        block += self.spread[:, start:stop].T @ self.reach[start:].T
-        block += (self.spread[:, start:].T @ self.reach[start:stop].T).T
+        near = self.spread[:, start:stop]
+        used = np.flatnonzero(np.diff(near.indptr))
+        block += near[used].T @ self.reach[used, start:]
+        block += (self.spread[:, start:].T @ self.reach[:, start:stop]).T
         behind = np.flatnonzero(self.labelled >= start)
-        block[:, self.labelled[behind] - start] += self.direct[start:stop, behind]
+        block[:, self.labelled[behind] - start] += self.direct[behind, start:stop].T
         inside = behind[self.labelled[behind] < stop]
-        block[self.labelled[inside] - start] += self.direct[start:, inside].T
+        block[self.labelled[inside] - start] += self.direct[inside, start:]
         return block
 
 
@@ -180,9 +182,9 @@ def assemble(
     return PairGradient(
         np.hstack((column * np.hstack((p, sp, sq, q)), by_degree, ones)),
         np.hstack((column * np.hstack((sq, q, p, sp)), ones, by_degree)),
-        column * through,
+        np.ascontiguousarray((column * through).T),
         csr_array(smooth[labelled].multiply(scale[None, :])),
-        column * onward * scale[labelled],
+        np.ascontiguousarray((column * onward * scale[labelled]).T),
         labelled,
         loss,
     )
