@@ -121,6 +121,7 @@ class NativeBackend:
         self.center = np.ascontiguousarray(data * instance.scale[:, None])
         self.bounds = order_zero_bounds(instance) if len(instance.missing) else None
         self.reach = 0.1 * float(self.center.std() if self.center.size else 0.0) or 1.0
+        self.averages_lead = False  # once they are far better, the raw signal is not measured
         self.turn = 1 / LADDER  # try a smaller joining distance next
         self._start(flow, np.float64 if rtol < FLOAT32_LIMIT else np.float32)
 
@@ -141,16 +142,19 @@ class NativeBackend:
         Inside a piece the ascent leaves ripples that cost in first order; averaging removes them
         and leaves an error of second order. The joining distance follows its last best value.
         """
-        best = signal, self._measure(signal, flow)
         if self.scaled.lambda1 == 0 or not self.scaled.mesh.num_edges:
-            return best
+            return signal, self._measure(signal, flow)
         here = self._averaged(signal, flow, self.reach)
         there = self._averaged(signal, flow, self.reach * self.turn)
         if there[1].gap < here[1].gap:
             self.reach *= self.turn
         else:
             self.turn = 1 / self.turn
-        best = min(best, here, there, key=lambda pair: pair[1].gap)
+        best = min(here, there, key=lambda pair: pair[1].gap)
+        if not self.averages_lead:
+            raw = signal, self._measure(signal, flow)
+            self.averages_lead = best[1].gap < raw[1].gap / 2
+            best = min(raw, best, key=lambda pair: pair[1].gap)
         near = best[1].gap <= REDUCE_WITHIN * self.rtol * best[1].objective
         return self._reduced(signal, flow, best) if near else best
 
@@ -184,6 +188,7 @@ class NativeBackend:
         return self.ascent.dtype is np.float32
 
     def sharpen(self) -> None:
+        self.averages_lead = False
         self._start(self.ascent.flow.astype(np.float64), np.float64)
 
     def export(self, signal: Array) -> Array:
