@@ -3,16 +3,21 @@
 Everything here is shapes, memory and registration; the mathematics is in kernels/emp.h.
 """
 
-import functools
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from elasticgnn.kernels import native
-
-NORMS = ("l21", "l1", "mcp", "scad")  # in the order of the kernels' EdgeNorm
+from elasticgnn.operator.keeping import plan_keeping
+from elasticgnn.operator.kernel_call import NATURAL as NATURAL
+from elasticgnn.operator.kernel_call import (
+    address,
+    as_lanes,
+    as_runs,
+    kernel,
+    problem,
+    scratch,
+)
 
 _ARGUMENTS = (
     "Tensor x, Tensor weight, Tensor scale, Tensor start, Tensor column, Tensor edge, "
@@ -25,101 +30,6 @@ torch.library.define(
     f"(Tensor grad, Tensor out, Tensor nodes, Tensor duals, {_ARGUMENTS}, bool[] wanted)"
     " -> (Tensor, Tensor, Tensor, Tensor)",
 )
-
-
-class Keeping(NamedTuple):
-    """What the forward pass leaves for the adjoint: node rows, and the dual at some steps."""
-
-    every: int  # the dual is kept at steps every, 2 every, ...
-    all_nodes: bool  # node rows of every step, or only those of the kept steps
-    num_nodes_kept: int
-    num_duals_kept: int
-
-
-FAST_EVERY = 4
-
-
-def plan_keeping(steps: int, keep: int, lean: bool, use_dual: bool, ratio: float = 2.0) -> Keeping:
-    """The memory of one call; `keep` is 0 (nothing), 1 (gradient of x) or 2 (all gradients).
-
-    `ratio` is edges per node: lean mode chooses the checkpoints by what they cost.
-    """
-    if keep == 0 or not use_dual or steps == 0:
-        return Keeping(max(steps, 1), False, 0, 0)
-    every = _lean_interval(steps, ratio) if lean else FAST_EVERY
-    duals = (steps - 1) // every
-    nodes = duals if lean else steps * (3 if keep == 2 else 1)
-    return Keeping(every, not lean, nodes, duals)
-
-
-def _lean_interval(steps: int, ratio: float) -> int:
-    """Steps between checkpoints that need the least memory, in rows of all nodes.
-
-    A checkpoint holds 1 + ratio of them, a replayed step 1, the replayed dual `ratio`.
-    """
-    longest = max(10, math.isqrt(steps) + 1)  # a step is replayed from its checkpoint: not too far
-
-    def cost(every: int) -> float:
-        working_dual = ratio if every < steps else 0.0
-        return (steps - 1) // every * (1 + ratio) + every + working_dual
-
-    return min(range(1, min(steps, longest) + 1), key=cost)
-
-
-NATURAL = torch.empty(0, dtype=torch.int64)
-
-
-def _as_lanes(x: Tensor, order: Tensor = NATURAL) -> Tensor:
-    """(n, R, d) as the kernels want it: nodes in their order, runs innermost, contiguous."""
-    if order.numel():
-        x = x.index_select(0, order)
-    return x.contiguous() if x.shape[1] == 1 else x.transpose(1, 2).contiguous()
-
-
-def _as_runs(rows: Tensor, like: Tensor, rank: Tensor = NATURAL) -> Tensor:
-    """Back to the order of nodes and the shape (n, R, d) of `like`."""
-    n, runs, width = like.shape
-    if rank.numel():
-        rows = rows.index_select(0, rank)
-    if runs == 1:
-        return rows.view(n, runs, width)
-    return rows.view(n, width, runs).transpose(1, 2).contiguous()
-
-
-def _address(tensor: Tensor | None) -> int:
-    return 0 if tensor is None or tensor.numel() == 0 else tensor.data_ptr()
-
-
-_scratch = functools.partial(torch.empty, dtype=torch.uint8)
-
-
-class _Problem(NamedTuple):
-    """The arguments that both kernels share, as addresses; `owners` keeps the memory alive."""
-
-    arguments: tuple[Any, ...]
-    owners: tuple[Tensor, ...]
-
-
-def _problem(
-    rows: Tensor, x: Tensor, tables: tuple[Tensor, ...], sizes: tuple[Tensor, ...], options: Any
-) -> _Problem:
-    norm, concavity, steps = options
-    tables = tuple(table.contiguous() for table in tables)
-    sizes = tuple(size.contiguous() for size in sizes)
-    shape = (x.shape[0], tables[3].shape[0], x.shape[1], x.shape[2])
-    arguments = (
-        shape,
-        tuple(table.data_ptr() for table in tables),
-        tuple(size.data_ptr() for size in sizes),
-        (NORMS.index(norm), steps, torch.get_num_threads()),
-        concavity,
-        rows.data_ptr(),
-    )
-    return _Problem(arguments, (rows, *tables, *sizes))
-
-
-def _kernel(name: str, dtype: torch.dtype) -> Any:
-    return getattr(native, f"{name}_{'f32' if dtype == torch.float32 else 'f64'}")
 
 
 def _propagate(
@@ -147,8 +57,8 @@ def _propagate(
     ratio = weight.shape[0] / x.shape[0]
     keeping = plan_keeping(steps, keep, lean, use_dual, ratio)
     row = x.shape[1] * x.shape[2]
-    rows = _as_lanes(x, order)
-    problem = _problem(
+    rows = as_lanes(x, order)
+    task = problem(
         rows,
         x,
         (start, column, edge, weight, scale),
@@ -158,16 +68,16 @@ def _propagate(
     out = torch.empty_like(rows)
     nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
     duals = x.new_empty(keeping.num_duals_kept * weight.shape[0] * row)
-    _kernel("emp_forward", x.dtype)(
-        *problem.arguments,
+    kernel("emp_forward", x.dtype)(
+        *task.arguments,
         (0, 0, out.data_ptr(), 0, nodes.data_ptr(), duals.data_ptr()),
         use_dual,
         keep if use_dual else 0,
         keeping.every,
         keeping.all_nodes,
-        _scratch,
+        scratch,
     )
-    return _as_runs(out, x, rank), nodes, duals
+    return as_runs(out, x, rank), nodes, duals
 
 
 torch.library.impl("elasticgnn::propagate", "CPU", _propagate)
@@ -187,22 +97,22 @@ def run_state(
     if options[2] == 0 or x.numel() == 0:
         last = x.new_zeros(num_edges, runs, width) if dual is None else dual.clone()
         return (x if signal is None else signal).clone(), last
-    rows = _as_lanes(x)
-    first = None if signal is None else _as_lanes(signal)
-    before = None if dual is None else _as_lanes(dual)
-    problem = _problem(rows, x, tables, sizes, options)
+    rows = as_lanes(x)
+    first = None if signal is None else as_lanes(signal)
+    before = None if dual is None else as_lanes(dual)
+    task = problem(rows, x, tables, sizes, options)
     out = torch.empty_like(rows)
     last = rows.new_empty(num_edges, *rows.shape[1:])
-    _kernel("emp_forward", x.dtype)(
-        *problem.arguments,
-        (_address(first), _address(before), out.data_ptr(), last.data_ptr(), 0, 0),
+    kernel("emp_forward", x.dtype)(
+        *task.arguments,
+        (address(first), address(before), out.data_ptr(), last.data_ptr(), 0, 0),
         True,
         0,
         1,
         False,
-        _scratch,
+        scratch,
     )
-    return _as_runs(out, x), _as_runs(last, last.view(num_edges, runs, width))
+    return as_runs(out, x), as_runs(last, last.view(num_edges, runs, width))
 
 
 @torch.library.register_fake("elasticgnn::propagate")  # type: ignore[untyped-decorator]
@@ -251,9 +161,9 @@ def _propagate_backward(
     kept = nodes.numel() > 0 or duals.numel() > 0
     ratio = weight.shape[0] / x.shape[0]
     keeping = plan_keeping(steps, keep if kept else 0, lean, use_dual, ratio)
-    rows, grad_rows = _as_lanes(x, order), _as_lanes(grad, order)
-    out_rows = _as_lanes(out, order) if wanted[1] else None
-    problem = _problem(
+    rows, grad_rows = as_lanes(x, order), as_lanes(grad, order)
+    out_rows = as_lanes(out, order) if wanted[1] else None
+    task = problem(
         rows,
         x,
         (start, column, edge, weight, scale),
@@ -262,17 +172,17 @@ def _propagate_backward(
     )
     grad_x = torch.empty_like(rows)
     others = tuple(x.new_zeros(shape) for shape in shapes)
-    _kernel("emp_backward", x.dtype)(
-        *problem.arguments,
-        (grad_rows.data_ptr(), _address(out_rows), _address(nodes), _address(duals)),
-        (grad_x.data_ptr(), *(_address(other) for other in others)),
+    kernel("emp_backward", x.dtype)(
+        *task.arguments,
+        (grad_rows.data_ptr(), address(out_rows), address(nodes), address(duals)),
+        (grad_x.data_ptr(), *(address(other) for other in others)),
         use_dual,
         kept,
         keeping.every,
         keeping.all_nodes,
-        _scratch,
+        scratch,
     )
-    return (_as_runs(grad_x, x, rank), *others)
+    return (as_runs(grad_x, x, rank), *others)
 
 
 def _gradient_shapes(

@@ -1,0 +1,43 @@
+"""How much of the forward pass is kept for the gradient of the fused operator."""
+
+import math
+from typing import NamedTuple
+
+
+class Keeping(NamedTuple):
+    """What the forward pass leaves for the adjoint: node rows, and the dual at some steps."""
+
+    every: int  # the dual is kept at steps every, 2 every, ...
+    all_nodes: bool  # node rows of every step, or only those of the kept steps
+    num_nodes_kept: int
+    num_duals_kept: int
+
+
+FAST_EVERY = 4
+
+
+def plan_keeping(steps: int, keep: int, lean: bool, use_dual: bool, ratio: float = 2.0) -> Keeping:
+    """The memory of one call; `keep` is 0 (nothing), 1 (gradient of x) or 2 (all gradients).
+
+    `ratio` is edges per node: lean mode chooses the checkpoints by what they cost.
+    """
+    if keep == 0 or not use_dual or steps == 0:
+        return Keeping(max(steps, 1), False, 0, 0)
+    every = _lean_interval(steps, ratio) if lean else FAST_EVERY
+    duals = (steps - 1) // every
+    nodes = duals if lean else steps * (3 if keep == 2 else 1)
+    return Keeping(every, not lean, nodes, duals)
+
+
+def _lean_interval(steps: int, ratio: float) -> int:
+    """Steps between checkpoints that need the least memory, in rows of all nodes.
+
+    A checkpoint holds 1 + ratio of them, a replayed step 1, the replayed dual `ratio`.
+    """
+    longest = max(10, math.isqrt(steps) + 1)  # a step is replayed from its checkpoint: not too far
+
+    def cost(every: int) -> float:
+        working_dual = ratio if every < steps else 0.0
+        return (steps - 1) // every * (1 + ratio) + every + working_dual
+
+    return min(range(1, min(steps, longest) + 1), key=cost)

@@ -1,0 +1,65 @@
+"""Tensors as the compiled loops want them: addresses, order of nodes, lanes of runs."""
+
+import functools
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from elasticgnn.kernels import native
+
+NORMS = ("l21", "l1", "mcp", "scad")  # in the order of the kernels' EdgeNorm
+NATURAL = torch.empty(0, dtype=torch.int64)
+
+
+def as_lanes(x: Tensor, order: Tensor = NATURAL) -> Tensor:
+    """(n, R, d) as the kernels want it: nodes in their order, runs innermost, contiguous."""
+    if order.numel():
+        x = x.index_select(0, order)
+    return x.contiguous() if x.shape[1] == 1 else x.transpose(1, 2).contiguous()
+
+
+def as_runs(rows: Tensor, like: Tensor, rank: Tensor = NATURAL) -> Tensor:
+    """Back to the order of nodes and the shape (n, R, d) of `like`."""
+    n, runs, width = like.shape
+    if rank.numel():
+        rows = rows.index_select(0, rank)
+    if runs == 1:
+        return rows.view(n, runs, width)
+    return rows.view(n, width, runs).transpose(1, 2).contiguous()
+
+
+def address(tensor: Tensor | None) -> int:
+    return 0 if tensor is None or tensor.numel() == 0 else tensor.data_ptr()
+
+
+scratch = functools.partial(torch.empty, dtype=torch.uint8)
+
+
+class Problem(NamedTuple):
+    """The arguments that both kernels share, as addresses; `owners` keeps the memory alive."""
+
+    arguments: tuple[Any, ...]
+    owners: tuple[Tensor, ...]
+
+
+def problem(
+    rows: Tensor, x: Tensor, tables: tuple[Tensor, ...], sizes: tuple[Tensor, ...], options: Any
+) -> Problem:
+    norm, concavity, steps = options
+    tables = tuple(table.contiguous() for table in tables)
+    sizes = tuple(size.contiguous() for size in sizes)
+    shape = (x.shape[0], tables[3].shape[0], x.shape[1], x.shape[2])
+    arguments = (
+        shape,
+        tuple(table.data_ptr() for table in tables),
+        tuple(size.data_ptr() for size in sizes),
+        (NORMS.index(norm), steps, torch.get_num_threads()),
+        concavity,
+        rows.data_ptr(),
+    )
+    return Problem(arguments, (rows, *tables, *sizes))
+
+
+def kernel(name: str, dtype: torch.dtype) -> Any:
+    return getattr(native, f"{name}_{'f32' if dtype == torch.float32 else 'f64'}")
