@@ -11,7 +11,7 @@ from elasticgnn.solver import native
 from elasticgnn.solver.coarse import contract, solve_coarse
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import Bounds, Measure, keep_in_ball, measure
-from elasticgnn.solver.missing import order_zero_bounds, repair_flow, trend_bounds
+from elasticgnn.solver.missing import TrendGaps, order_zero_bounds
 from elasticgnn.solver.reference import PlainAscent
 
 LADDER = 10.0**0.5  # ratio of neighbouring joining distances
@@ -66,6 +66,8 @@ class PlainBackend:
     def __init__(self, instance: Instance, flow: Array, guess: Array) -> None:
         self.instance = instance
         self.ascent = PlainAscent(instance, *working_data(instance, guess), flow)
+        has_gaps = len(instance.missing) > 0 and instance.order > 0
+        self.gaps = TrendGaps(instance) if has_gaps else None
 
     def advance(self, steps: int) -> None:
         self.ascent.advance(steps)
@@ -76,9 +78,7 @@ class PlainBackend:
 
     def repaired(self, flow: Array) -> Array:
         """The flow, without divergence at missing nodes where the certificate needs that."""
-        if len(self.instance.missing) and self.instance.order > 0:
-            return repair_flow(self.instance, flow)
-        return flow
+        return flow if self.gaps is None else self.gaps.repair(flow)
 
     def improved(self, signal: Array, flow: Array) -> tuple[Array, Measure]:
         return signal, measure(self.instance, signal, flow, self._bounds(signal, flow))
@@ -87,14 +87,14 @@ class PlainBackend:
         instance = self.instance
         if not len(instance.missing):
             return None
-        if instance.order == 0:
+        if self.gaps is None:
             box = order_zero_bounds(instance)
             scale = instance.scale[instance.missing, None]
             return Bounds(box.low / scale, box.high / scale)
         nothing = Bounds(signal[instance.missing], signal[instance.missing])
         if instance.lambda1 == instance.lambda2 == 0:
             return nothing  # no penalty, no flow: missing values add nothing
-        return trend_bounds(instance, measure(instance, signal, flow, nothing).objective)
+        return self.gaps.bounds(measure(instance, signal, flow, nothing).objective)
 
     def follow(self, signal: Array) -> None:
         self.ascent.recenter(signal[self.instance.missing])

@@ -12,7 +12,7 @@ where there is data, and |L F| is bounded through the penalty (order 2: through 
 along a path, as L F / s changes sign in every component). At the missing nodes U solves a
 Laplace problem with these as data, and its solution is at most max |U_observed| + v max |L F / s|
 for any v with (Laplacian v) >= 1 there. The box is wide, so the flow is first projected onto
-(K'V)_missing = 0 (`repair_flow`), and only rounding is multiplied by it.
+(K'V)_missing = 0 (`TrendGaps.repair`), and only rounding is multiplied by it.
 """
 
 import math
@@ -33,15 +33,41 @@ def order_zero_bounds(instance: Instance) -> Bounds:
     )
 
 
-def trend_bounds(instance: Instance, objective: float) -> Bounds:
-    """A box of F at the missing nodes that holds every optimum, for orders 1 and 2."""
-    seen, scale = instance.data_weight > 0, instance.scale
-    slack = np.sqrt(2 * objective / instance.data_weight[seen])
-    edge = np.abs(scale[seen, None] * instance.x[seen]).max() + (scale[seen] * slack).max()
-    source = _laplacian_bound(instance, objective) / scale[instance.missing].min()
-    reach = (edge + _barrier(instance) * source) / scale[instance.missing]
-    wide = np.repeat(reach[:, None], instance.x.shape[1], axis=1)
-    return Bounds(-wide, wide)
+class TrendGaps:
+    """Missing nodes under orders 1 and 2: their box, and flows without divergence there."""
+
+    def __init__(self, instance: Instance) -> None:
+        from scipy.sparse import diags_array
+        from scipy.sparse.linalg import splu
+
+        self.instance = instance
+        self.columns = instance.operator[:, instance.missing]
+        self.weighted = diags_array(instance.row_weight) @ self.columns
+        self.factors = splu((self.columns.T @ self.weighted).tocsc())
+        self.barrier = _barrier(instance)
+
+    def bounds(self, objective: float) -> Bounds:
+        """A box of F that holds every optimum, given the objective of any signal."""
+        instance = self.instance
+        seen, scale = instance.data_weight > 0, instance.scale
+        slack = np.sqrt(2 * objective / instance.data_weight[seen])
+        edge = np.abs(scale[seen, None] * instance.x[seen]).max() + (scale[seen] * slack).max()
+        source = _laplacian_bound(instance, objective) / scale[instance.missing].min()
+        reach = (edge + self.barrier * source) / scale[instance.missing]
+        wide = np.repeat(reach[:, None], instance.x.shape[1], axis=1)
+        return Bounds(-wide, wide)
+
+    def repair(self, flow: Array) -> Array:
+        """The flow moved onto (K'V)_missing = 0 and scaled back into its ball if lambda2 = 0."""
+        for _ in range(2):  # the second pass removes the rounding of the first
+            flow = flow - self.weighted @ self.factors.solve(np.asarray(self.columns.T @ flow))
+        instance = self.instance
+        if instance.lambda2 > 0:
+            return np.asarray(flow)
+        size = np.abs(flow) if instance.entrywise else np.linalg.norm(flow, axis=1, keepdims=True)
+        radius = instance.lambda1 * instance.row_weight[:, None]
+        over = np.divide(size, radius, out=np.zeros_like(size), where=radius > 0)
+        return np.asarray(flow / max(1.0, float(over.max(initial=0.0))))
 
 
 def _laplacian_bound(instance: Instance, objective: float) -> float:
@@ -82,21 +108,3 @@ def _barrier(instance: Instance) -> Array:
     if not (least > 0.5 and barrier.min() > 0):
         raise ValueError("data_weight must leave fewer nodes missing: no bound could be computed")
     return np.asarray(barrier / least)
-
-
-def repair_flow(instance: Instance, flow: Array) -> Array:
-    """The flow moved onto (K'V)_missing = 0 and scaled back into its ball if lambda2 = 0."""
-    from scipy.sparse import diags_array
-    from scipy.sparse.linalg import splu
-
-    columns = instance.operator[:, instance.missing]
-    weighted = diags_array(instance.row_weight) @ columns
-    solver = splu((columns.T @ weighted).tocsc())
-    for _ in range(2):  # the second pass removes the rounding of the first
-        flow = flow - weighted @ solver.solve(np.asarray(columns.T @ flow))
-    if instance.lambda2 > 0:
-        return np.asarray(flow)
-    size = np.abs(flow) if instance.entrywise else np.linalg.norm(flow, axis=1, keepdims=True)
-    radius = instance.lambda1 * instance.row_weight[:, None]
-    over = np.divide(size, radius, out=np.zeros_like(size), where=radius > 0)
-    return np.asarray(flow / max(1.0, float(over.max(initial=0.0))))

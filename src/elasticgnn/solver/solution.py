@@ -10,7 +10,7 @@ from elasticgnn.graph import Graph
 from elasticgnn.solver.segments import Boundary, boundary_edges, piece_labels
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """A signal with its certificate: objective - gap <= min P <= objective, rounding included.
 
