@@ -5,9 +5,8 @@ import copy
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.problem import ElasticPenalty
 
-# Trained with a concave penalty, labelled nodes learn to tear themselves off their neighbours and
-# the network falls back to what the features alone give. Trained with l21 and used with this one,
-# torn edges are those that attackers insert (docs/attacks.md has the measurements).
+# For networks trained with l21: training with a concave penalty that lets go of edges costs most of
+# the accuracy (docs/attacks.md has the measurements, and what they do not show).
 HARDENED = ElasticPenalty(3.0, 0.0, "mcp", 2.5)
 
 

@@ -18,9 +18,7 @@ from torch import Tensor
 class InnerTraining:
     """How the surrogate is trained: plain gradient descent with momentum on two matrices.
 
-    The weights start uniform in +-weight_scale * sqrt(6 / (rows + columns)). 0.3 and not 1: from
-    smaller weights the surrogate's features are learnt rather than drawn, and the flips carry
-    over better to networks trained with weight decay (docs/attacks.md has the numbers).
+    The weights start uniform in +-weight_scale * sqrt(6 / (rows + columns)).
     """
 
     steps: int = 100
