@@ -61,7 +61,10 @@ def draw_nodes(
         axes.add_collection(LineCollection(list(positions[ends]), colors="0.8", linewidths=0.6))
     here = ~np.isnan(values)
     size = float(np.clip(20_000 / max(len(values), 1), 3, 30))
-    style = {"s": size, "cmap": "viridis", "vmin": limits[0], "vmax": limits[1], "zorder": 2}
-    axes.scatter(*positions[here].T, c=values[here], **style)
-    gone = positions[~here].T
-    axes.scatter(*gone, s=size / 2, facecolors="none", edgecolors="0.5", linewidths=0.5, zorder=2)
+    low, high = limits
+    x, y = positions.T
+    axes.scatter(
+        x[here], y[here], c=values[here], s=size, cmap="viridis", vmin=low, vmax=high, zorder=2
+    )
+    ring = {"facecolors": "none", "edgecolors": "0.5", "linewidths": 0.5, "zorder": 2}
+    axes.scatter(x[~here], y[~here], s=size / 2, **ring)
