@@ -66,5 +66,6 @@ def draw_nodes(
     axes.scatter(
         x[here], y[here], c=values[here], s=size, cmap="viridis", vmin=low, vmax=high, zorder=2
     )
-    ring = {"facecolors": "none", "edgecolors": "0.5", "linewidths": 0.5, "zorder": 2}
-    axes.scatter(x[~here], y[~here], s=size / 2, **ring)
+    axes.scatter(
+        x[~here], y[~here], s=size / 2, facecolors="none", edgecolors="0.5", linewidths=0.5
+    )
