@@ -8,7 +8,7 @@ FOLDER = "flips"
 
 
 def shipped_names() -> tuple[str, ...]:
-    """What `shipped` knows, e.g. "cora-metattack-0": data, method, seed."""
+    """What `shipped` knows, e.g. "cora-metattack-0": data, method, number (0 hurts most)."""
     folder = files("elasticgnn.attack") / FOLDER
     names = (entry.name for entry in folder.iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
