@@ -2,7 +2,7 @@
 
     python benchmarks/bench_attack.py [--flips 30] [--threads 2] [--data cora-meta-0]
 
-Prints one JSON object. The flips found are checked against a second run with the same seed.
+Prints one JSON object. Times are between two steps of one attack.
 """
 
 import argparse
@@ -10,6 +10,8 @@ import json
 import platform
 import resource
 import time
+from itertools import pairwise
+from statistics import median
 
 import torch
 
@@ -24,38 +26,49 @@ def peak_gigabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
+def steps(times: list[float]) -> dict[str, float]:
+    """Median and fastest of the times between two reports; the first two are warm-up."""
+    gaps = [after - before for before, after in pairwise(times)][2:]
+    return {"median": median(gaps), "fastest": min(gaps)}
+
+
 def time_metattack(task, flips: int, settings: MetattackSettings) -> dict[str, object]:
-    """A short run warms up and pays for the labels; the difference of two runs is the price."""
-    seconds, pairs = [], []
-    for count in (2, 2 + flips, 2 + flips):
+    """Seconds between flips; two runs with one seed must agree."""
+    times: list[float] = []
+    pairs = []
+    for count in (3, flips + 3):
         generator = torch.Generator().manual_seed(0)
-        split = attack_split(task, generator)
-        begin = time.perf_counter()
         found = attack(
-            task, split, AttackBudget(edges=count), "metattack", None, generator, settings=settings
+            task,
+            attack_split(task, generator),
+            AttackBudget(edges=count),
+            "metattack",
+            None,
+            generator,
+            settings=settings,
+            progress=lambda flip, loss: times.append(time.perf_counter()),
         )
-        seconds.append(time.perf_counter() - begin)
         pairs.append(found.pairs.tolist())
-    assert pairs[1] == pairs[2], "the same seed must give the same flips"
-    return {
-        "seconds_per_flip": (min(seconds[1:]) - seconds[0]) / flips,
-        "peak_gigabytes": peak_gigabytes(),
-    }
+    assert pairs[1][:3] == pairs[0], "the same seed must give the same flips"
+    return {"seconds_per_flip": steps(times[3:]), "peak_gigabytes": peak_gigabytes()}
 
 
-def time_prbcd(task, name: str, epochs: int) -> float:
+def time_prbcd(task, name: str, epochs: int) -> dict[str, float]:
     """Seconds per epoch through an untrained model: training does not change the price."""
+    times: list[float] = []
     generator = torch.Generator().manual_seed(0)
     split = attack_split(task, generator)
-    model = make_model(name, task, generator)
-    seconds = []
-    for count in (2, 2 + epochs):
-        settings = GradientSettings(epochs=count, fresh_epochs=count, samples=1)
-        begin = time.perf_counter()
-        budget = AttackBudget(rate=0.05)
-        attack(task, split, budget, "prbcd", model, generator, settings=settings)
-        seconds.append(time.perf_counter() - begin)
-    return (seconds[1] - seconds[0]) / epochs
+    attack(
+        task,
+        split,
+        AttackBudget(rate=0.05),
+        "prbcd",
+        make_model(name, task, generator),
+        generator,
+        settings=GradientSettings(epochs=epochs + 3, fresh_epochs=epochs + 3, samples=1),
+        progress=lambda epoch, loss: times.append(time.perf_counter()),
+    )
+    return steps(times)
 
 
 def main() -> None:
