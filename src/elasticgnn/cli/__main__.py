@@ -3,7 +3,6 @@
 import os
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 
 import typer
 
@@ -32,8 +31,6 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     for name in COMMANDS:
-        if find_spec(f"elasticgnn.cli.{name}") is None:
-            continue
         import_module(f"elasticgnn.cli.{name}").register(app)
     return app
 
