@@ -124,7 +124,7 @@ def from_planetoid(base: str, name: str | None = None) -> DataSet:
 def from_npz(name: str) -> DataSet:
     rule: SplitRule = "10-10-80" if name == "polblogs" else "20-30-rest"
     files, statistics = (NPZ_FILES[name],), PAPER_STATISTICS[name]
-    return DataSet(name, name, "npz", files, statistics, rule, name != "polblogs")
+    return DataSet(name, name, "npz", files, statistics, rule, False)
 
 
 def from_attack(base: str, rate: str) -> DataSet:

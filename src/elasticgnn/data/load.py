@@ -23,8 +23,8 @@ def load(
     """The node classification task `name` exactly as the paper uses it.
 
     Looked up in the package, in `root` or $ELASTICGNN_DATA, then downloaded and checksummed.
-    normalize_features: rows divided by their sum; None is the paper's choice (benchmark data
-    yes, attacked graphs and identity features no).
+    normalize_features: rows divided by their sum; None is the paper's choice (the citation graphs
+    of Table 1 yes; Coauthor, Amazon, attacked graphs and identity features no).
     """
     entry = find_data_set(name)
     task = read_entry(entry, require_files(entry.files, root))

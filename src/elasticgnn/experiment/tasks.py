@@ -30,7 +30,8 @@ def load_task(protocol: Protocol, dataset: str, rate: float, root: Path | None =
         return toy_task(torch.Generator().manual_seed(7))
     attacked = protocol.data == "attacked"
     name = f"{dataset}-meta-{rate:g}" if attacked else LONG_NAMES.get(dataset, dataset)
-    return load(name, root=root, normalize_features=protocol.normalize_features)
+    normalize = None if protocol.normalize_features else False  # None: as the data set needs it
+    return load(name, root=root, normalize_features=normalize)
 
 
 def run_split(task: NodeTask, protocol: Protocol, run: int) -> Split:
