@@ -21,8 +21,8 @@ def write_csv(path, header, rows, delimiter=","):
 
 
 def write_parquet(path, header, rows):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     pandas.DataFrame(list(rows), columns=list(header)).to_parquet(path)
     return path
 
@@ -194,7 +194,7 @@ def test_one_archive_can_hold_everything(tmp_path):
 
 
 def test_graphml_brings_weights_numbers_and_labels(tmp_path):
-    networkx = pytest.importorskip("networkx")
+    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
     graph = networkx.Graph()
     graph.add_node("p", label="u", size=1.5, home="x")
     graph.add_node("q", label="v", size=2.0, home="y")

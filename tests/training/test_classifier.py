@@ -60,7 +60,7 @@ def test_a_loaded_estimator_predicts_the_same(tmp_path):
 
 
 def test_scikit_learn_can_clone_it():
-    base = pytest.importorskip("sklearn.base")
+    base = pytest.importorskip("sklearn.base", reason="scikit-learn is not installed")
     model = ElasticGNNClassifier(lambda1=6.0)
     assert base.clone(model).get_params() == model.get_params()
     assert model.set_params(lambda1=1.0).lambda1 == 1.0

@@ -115,7 +115,7 @@ def run_state(
     return as_runs(out, x), as_runs(last, last.view(num_edges, runs, width))
 
 
-@torch.library.register_fake("elasticgnn::propagate")  # type: ignore[untyped-decorator]
+@torch.library.register_fake("elasticgnn::propagate")  # type: ignore[untyped-decorator]  # torch's
 def _propagate_shapes(x: Tensor, weight: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
     steps, keep, lean, use_dual = rest[12:]
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
@@ -193,7 +193,7 @@ def _gradient_shapes(
     return tuple(shape if want else (0,) for shape, want in zip(full, wanted, strict=True))
 
 
-@torch.library.register_fake("elasticgnn::propagate_backward")  # type: ignore[untyped-decorator]
+@torch.library.register_fake("elasticgnn::propagate_backward")  # type: ignore[untyped-decorator]  # torch's
 def _propagate_backward_shapes(
     grad: Tensor,
     out: Tensor,
@@ -256,7 +256,7 @@ class _Transformable(torch.autograd.Function):
 def propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The registered operator, also inside torch.func transforms."""
     if torch._C._are_functorch_transforms_active():
-        return _Transformable.apply(*arguments)  # type: ignore[no-untyped-call]
+        return _Transformable.apply(*arguments)  # type: ignore[no-untyped-call]  # torch's
     if arguments[15] == 0 and _unwatched(arguments[0]):
         return _propagate(*arguments)
     return torch.ops.elasticgnn.propagate(*arguments)
