@@ -14,7 +14,7 @@ BROKEN = {
     "unknown id in the labels": (
         "labels",
         GOOD_LABELS + "eve,red\n",
-        r", row 5: the node must be in .*got 'eve'",
+        r", row 5, column 'id': the node must be in .*got 'eve'",
     ),
     "no known id in the labels": (
         "labels",

@@ -218,3 +218,14 @@ def test_a_hundred_thousand_edges_are_read_within_seconds(tmp_path):
     assert isinstance(task, NodeTask)
     pairs = {(min(a, b), max(a, b)) for a, b in rows.tolist() if a != b}
     assert task.graph.num_edges == len(pairs)
+
+
+def test_bytes_and_dates_are_ids_too(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    path = tmp_path / "edges.parquet"
+    pandas.DataFrame({"source": [b"a", b"b"], "target": [b"b", b"c"]}).to_parquet(path)
+    assert read_task(path).node_ids == ("a", "b", "c")
+    days = pandas.to_datetime(["2020-01-01", "2020-01-02"])
+    pandas.DataFrame({"source": days, "target": days[::-1]}).to_parquet(path)
+    assert len(read_task(path).node_ids) == 2

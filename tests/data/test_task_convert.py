@@ -84,3 +84,58 @@ def test_a_split_of_unequal_masks_is_left_out():
     data = Data(edge_index=edges, num_nodes=2, train_mask=torch.ones(2, 3, dtype=torch.bool))
     assert NodeTask.from_pyg(data).split is None
     assert isinstance(Split.from_lists({"train": [0], "val": [], "test": [1]}), Split)
+
+
+def test_scipy_and_back_is_the_same_data():
+    task = made_up()
+    adjacency, features, labels = task.to_scipy()
+    back = NodeTask.from_scipy(adjacency, features, labels)
+    assert back.fingerprint == task.fingerprint
+    words = NodeTask.from_scipy(adjacency, sparse.csr_array(features), [*"ab" * 5, None])
+    _, kept, names = words.to_scipy()
+    assert sparse.issparse(kept)
+    assert names == [*"ab" * 5, None]
+
+
+PAIR = sparse.csr_array(np.array([[0, 1.0], [1, 0]]))
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", float("nan")], torch.tensor([3, -1]), np.array([2.0, np.nan])]
+)
+def test_nan_and_minus_one_are_unknown_labels_in_every_array(labels):
+    task = NodeTask.from_scipy(PAIR, labels=labels)
+    assert task.labels.tolist() == [0, -1]
+    assert task.class_names in (("a",), ("3",), ("2.0",))
+
+
+def test_torch_geometric_labels_may_be_floating_point_or_a_column():
+    edges = torch.tensor([[0, 1], [1, 0]])
+    y = torch.tensor([[1.0], [torch.nan]])
+    assert NodeTask.from_pyg(Data(edge_index=edges, y=y, num_nodes=2)).labels.tolist() == [1, -1]
+    with pytest.raises(ValueError, match=r"y must be \(2,\) whole numbers"):
+        NodeTask.from_pyg(Data(edge_index=edges, y=torch.ones(2, 2), num_nodes=2))
+    with pytest.raises(ValueError, match=r"y must be \(2,\) whole numbers"):
+        NodeTask.from_pyg(Data(edge_index=edges, y=torch.tensor([0.5, 1]), num_nodes=2))
+
+
+def test_networkx_attributes_that_are_no_numbers_are_named():
+    graph = networkx.path_graph(2)
+    networkx.set_node_attributes(graph, {0: [1.0, 2.0], 1: [1.0]}, "x")
+    with pytest.raises(ValueError, match="'x' of node 1 must be 2 numbers"):
+        NodeTask.from_networkx(graph)
+    graph.nodes[1]["x"] = "tall"
+    with pytest.raises(ValueError, match="'x' of node 1 must be 2 numbers"):
+        NodeTask.from_networkx(graph)
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_features_must_be_finite_wherever_they_come_from(value):
+    edges = torch.tensor([[0, 1], [1, 0]])
+    x = torch.tensor([[1.0, 2.0], [3.0, value]])
+    with pytest.raises(ValueError, match=r"must be finite, got (nan|inf) in row 1, column 1"):
+        NodeTask.from_pyg(Data(edge_index=edges, x=x))
+    with pytest.raises(ValueError, match="in row 1, column 1"):
+        NodeTask.from_pyg(Data(edge_index=edges, x=x.to_sparse(), num_nodes=2))
+    with pytest.raises(ValueError, match="in row 1, column 1"):
+        NodeTask.from_scipy(PAIR, x.numpy())

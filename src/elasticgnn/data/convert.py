@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from elasticgnn.data.own.assemble import natural
+from elasticgnn.data.labels import is_unknown, number_known, plain_list
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
 from elasticgnn.data.task import SPLIT_PARTS, NodeTask, Split
 from elasticgnn.features import SparseFeatures
@@ -22,7 +22,7 @@ def from_pyg(data: Any, *, name: str = "task") -> NodeTask:
     """
     graph = Graph.from_pyg(data)
     x, y = getattr(data, "x", None), getattr(data, "y", None)
-    labels = torch.full((graph.num_nodes,), -1) if y is None else y.flatten().long()
+    labels = torch.full((graph.num_nodes,), -1) if y is None else pyg_labels(y, graph.num_nodes)
     num_classes = int(labels.max()) + 1 if len(labels) else 0
     return NodeTask(
         name=name,
@@ -33,6 +33,14 @@ def from_pyg(data: Any, *, name: str = "task") -> NodeTask:
         split=split_from_masks(data),
         notes=(NOTE,) if x is None else (),
     )
+
+
+def pyg_labels(y: Tensor, num_nodes: int) -> Tensor:
+    """One class number per node; -1 and nan are unknown."""
+    column = y.flatten().double().nan_to_num(-1.0)
+    if len(column) != num_nodes or not torch.equal(column, column.round()):
+        raise ValueError(f"y must be ({num_nodes},) whole numbers, got {tuple(y.shape)} {y.dtype}")
+    return column.long()
 
 
 def pyg_features(x: Tensor) -> Tensor | SparseFeatures:
@@ -80,12 +88,26 @@ def from_networkx(graph: Any, *, label: str = "label", name: str = "task") -> No
     return NodeTask(
         name=name,
         graph=built,
-        features=torch.tensor(rows).float() if given else structural_features(built),
+        features=networkx_features(graph) if given else structural_features(built),
         labels=labels,
         class_names=class_names,
         node_ids=tuple(graph.nodes),
         notes=() if given else (NOTE,),
     )
+
+
+def networkx_features(graph: Any) -> Tensor:
+    """The node attribute "x" of every node as one row of numbers."""
+    rows: list[Tensor] = []
+    for node, row in graph.nodes(data="x"):
+        try:
+            rows.append(torch.as_tensor(row, dtype=torch.float32).flatten())
+        except (TypeError, ValueError, RuntimeError):
+            rows.append(torch.empty(0))
+        if len(rows[-1]) != len(rows[0]) or len(rows[0]) == 0:
+            count = len(rows[0]) if len(rows) > 1 else "some"
+            raise ValueError(f"'x' of node {node!r} must be {count} numbers, got {row!r:.40}")
+    return torch.stack(rows)
 
 
 def to_networkx(task: NodeTask) -> Any:
@@ -112,7 +134,7 @@ def from_scipy(
     """
     graph = Graph.from_scipy(adjacency)
     unknown = [None] * graph.num_nodes
-    class_names, numbers = number_labels(unknown if labels is None else list(labels))
+    class_names, numbers = number_labels(unknown if labels is None else labels)
     if features is None:
         values: Tensor | SparseFeatures = structural_features(graph)
     elif hasattr(features, "tocsr"):
@@ -123,13 +145,16 @@ def from_scipy(
     return NodeTask(name, graph, values, numbers, class_names, notes=notes)
 
 
-def number_labels(names: list[Any]) -> tuple[tuple[str, ...], Tensor]:
-    """Class names in order, and the number of each label; None and -1 are unknown."""
-    texts = [
-        None if name is None or (not isinstance(name, str) and name == -1) else str(name)
-        for name in names
-    ]
-    known = tuple(sorted({text for text in texts if text is not None}, key=natural))
-    number = {name: position for position, name in enumerate(known)}
-    codes = [-1 if text is None else number[text] for text in texts]
-    return known, torch.tensor(codes, dtype=torch.int64)
+def to_scipy(task: NodeTask) -> tuple[Any, Any, list[str | None]]:
+    """What `from_scipy` takes: adjacency, features, and each node's class name or None."""
+    features = task.features
+    values = features.to_scipy() if isinstance(features, SparseFeatures) else features.numpy()
+    names = [None if label < 0 else task.class_names[label] for label in task.labels.tolist()]
+    return task.graph.to_scipy(), values, names
+
+
+def number_labels(labels: Any) -> tuple[tuple[str, ...], Tensor]:
+    """Class names in order, and the number of each label, -1 where unknown."""
+    texts = [None if is_unknown(label) else str(label) for label in plain_list(labels)]
+    classes, numbers = number_known(texts)
+    return tuple(classes), numbers

@@ -76,6 +76,7 @@ class NodeTask:
         n = self.graph.num_nodes
         if len(self.features.shape) != 2 or self.features.shape[0] != n:
             raise ValueError(f"features must be ({n}, f), got {tuple(self.features.shape)}")
+        check_finite(self.features)
         if self.labels.shape != (n,) or self.labels.dtype != torch.int64:
             raise ValueError(
                 f"labels must be ({n},) int64, got {tuple(self.labels.shape)} {self.labels.dtype}"
@@ -124,6 +125,12 @@ class NodeTask:
         from elasticgnn.data import convert
 
         return convert.to_networkx(self)
+
+    def to_scipy(self) -> tuple[Any, Any, list[str | None]]:
+        """Adjacency (csr_array), features (csr_array, or numpy if dense), class names or None."""
+        from elasticgnn.data import convert
+
+        return convert.to_scipy(self)
 
     @property
     def num_nodes(self) -> int:
@@ -182,6 +189,19 @@ class NodeTask:
 def feature_rows(features: Tensor | SparseFeatures, nodes: Tensor) -> Tensor | SparseFeatures:
     """The rows `nodes` of sparse or dense features."""
     return features.rows(nodes) if isinstance(features, SparseFeatures) else features[nodes]
+
+
+def check_finite(features: Tensor | SparseFeatures) -> None:
+    """Refuses NaN and infinity, and says where the first one is."""
+    values = features.value if isinstance(features, SparseFeatures) else features
+    bad = (~torch.isfinite(values)).nonzero()
+    if len(bad) == 0:
+        return
+    place = tuple(bad[0].tolist())
+    found = float(values[place])
+    if isinstance(features, SparseFeatures):
+        place = int(features.row[place[0]]), int(features.column[place[0]])
+    raise ValueError(f"features must be finite, got {found} in row {place[0]}, column {place[1]}")
 
 
 def check_labels(labels: Tensor, num_classes: int) -> None:

@@ -39,26 +39,6 @@ def as_graph(graph: Any) -> Graph:
     )
 
 
-def plain_list(y: Any) -> list[Any]:
-    """Labels of any usual form as plain Python values."""
-    return list(y.tolist()) if hasattr(y, "tolist") else list(y)
-
-
-def is_unknown(name: Any) -> bool:
-    """None, NaN and the number -1 stand for an unknown class."""
-    return name is None or name != name or (not isinstance(name, str) and name == -1)
-
-
-def number_known(y: Any) -> tuple[list[Any], Tensor]:
-    """The classes in ascending order, and each node's number among them, -1 where unknown."""
-    names = plain_list(y)
-    known = {name for name in names if not is_unknown(name)}
-    classes = sorted(known, key=lambda name: (isinstance(name, str), name))
-    number = {name: position for position, name in enumerate(classes)}
-    codes = [-1 if is_unknown(name) else number[name] for name in names]
-    return classes, torch.tensor(codes, dtype=torch.int64)
-
-
 def from_text(names: tuple[str, ...]) -> list[Any]:
     """Class names as whole numbers where all are written as such, else as they are."""
     if all(name.lstrip("-").isdecimal() for name in names):

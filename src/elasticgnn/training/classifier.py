@@ -11,15 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
+from elasticgnn.data.labels import is_unknown, number_known, plain_list
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training.arrays import (
-    as_features,
-    as_graph,
-    from_text,
-    is_unknown,
-    number_known,
-    plain_list,
-)
+from elasticgnn.training.arrays import as_features, as_graph, from_text
 from elasticgnn.training.fit import fit
 from elasticgnn.training.history import History
 from elasticgnn.training.make_model import make_model

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from elasticgnn.data.labels import natural
 from elasticgnn.data.own.records import EdgeRows, FeatureRows, LabelRows
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
 from elasticgnn.data.own.table import short
@@ -163,14 +164,6 @@ def check_known(labels: LabelRows, place: dict[str, int], edge_path: Path) -> No
         )
     row = unknown[0]
     raise ValueError(
-        f"{labels.path}, row {labels.line[row]}: the node must be in {edge_path}, "
-        f"got {short(labels.ids[row])!r}"
+        f"{labels.path}, row {labels.line[row]}, column {labels.id_column}: "
+        f"the node must be in {edge_path}, got {short(labels.ids[row])!r}"
     )
-
-
-def natural(name: str) -> tuple[bool, float, str]:
-    """Sort key: numbers by size, then words by letters."""
-    try:
-        return False, float(name), name
-    except ValueError:
-        return True, 0.0, name

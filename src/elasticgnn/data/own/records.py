@@ -43,6 +43,7 @@ class LabelRows:
     names: list[str | None]
     line: list[int]
     column: str = "label"
+    id_column: str = "id"
 
 
 @dataclass(frozen=True)

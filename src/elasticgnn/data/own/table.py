@@ -152,6 +152,8 @@ def cell_text(cell: Any) -> str:
         return ""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", errors="backslashreplace").strip()
     return str(cell).strip()
 
 

@@ -192,6 +192,7 @@ def read_label_table(path: Path) -> LabelRows:
         [None if is_missing(name) else name for name in names],
         list(table.line),
         table.column_name(label_column),
+        table.column_name(id_column),
     )
 
 
