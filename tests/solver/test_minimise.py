@@ -11,7 +11,7 @@ from elasticgnn.graph import Graph
 from elasticgnn.kernels import native as compiled
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import ascend, minimise, native
+from elasticgnn.solver import backends, minimise, native
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.papc import PaperState, paper_step
 from solver_signals import chain, grid, random_graph, steps
@@ -88,17 +88,15 @@ def test_paper_steps_are_those_of_the_operator(normalization):
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("lambda2", [0.0, 0.4])
 def test_compiled_steps_equal_their_definition(norm, channels, lambda2):
-    from elasticgnn.solver.backends import NativeBackend, PlainBackend
-
     graph, x = random_graph(6, 30), normal(30, channels)
     instance = build_instance(x, graph, ElasticPenalty(0.2, lambda2, norm), None, 0)
     start = np.zeros((graph.num_edges, channels))
-    fused = NativeBackend(instance, start, instance.x, rtol=1e-12)
-    plain = PlainBackend(instance, start, instance.x)
+    fused = backends.NativeBackend(instance, start, instance.x, rtol=1e-12)
+    plain = backends.PlainBackend(instance, start, instance.x)
     for backend in (fused, plain):
         backend.advance(25)
     np.testing.assert_allclose(fused.ascent.flow, plain.ascent.flow, atol=1e-12)
-    np.testing.assert_allclose(fused.export(fused.pair()[0]), plain.pair()[0], atol=1e-12)
+    np.testing.assert_allclose(fused.export(fused.look().raw), plain.look().raw, atol=1e-12)
 
 
 @needs_loops
@@ -106,13 +104,11 @@ def test_compiled_steps_equal_their_definition(norm, channels, lambda2):
 @pytest.mark.parametrize("channels", [1, 2, 5])
 @pytest.mark.parametrize("lambda2", [0.0, 0.4])
 def test_float32_steps_follow_the_float64_ones(weighted, channels, lambda2):
-    from elasticgnn.solver.backends import NativeBackend
-
     graph = random_graph(6, 30) if weighted else grid(6)
     x = normal(graph.num_nodes, channels)
     instance = build_instance(x, graph, ElasticPenalty(0.2, lambda2), None, 0)
     start = np.zeros((graph.num_edges, channels))
-    narrow, wide = (NativeBackend(instance, start, instance.x, rtol=r) for r in (1e-4, 1e-12))
+    narrow, wide = (backends.NativeBackend(instance, start, instance.x, rtol=r) for r in (1e-4, 1e-12))
     for backend in (narrow, wide):
         backend.advance(15)
     assert narrow.ascent.flow.dtype == np.float32
@@ -188,17 +184,18 @@ def test_step_limit_is_told_and_not_hidden():
     assert solution.summary().startswith("NOT certified")
 
 
+@needs_loops
 def test_interrupt_returns_the_best_point_so_far():
     x, graph = steps(generator()), chain(120)
     calls = iter([None, None, KeyboardInterrupt])
-    real = ascend._look
+    real = backends.NativeBackend.look
 
     def look(backend):
         if next(calls) is KeyboardInterrupt:
             raise KeyboardInterrupt
         return real(backend)
 
-    with mock.patch.object(ascend, "_look", look):
+    with mock.patch.object(backends.NativeBackend, "look", look):
         solution = minimise(x, graph, ElasticPenalty(20.0, 0.0), rtol=1e-12)
     assert not solution.certified
     assert 0 < solution.gap < math.inf

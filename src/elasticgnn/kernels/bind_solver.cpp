@@ -66,40 +66,56 @@ std::int32_t root_of(std::int32_t* parent, std::int32_t i) {
   return i;
 }
 
-// label_i <- number of i's piece, by first node; pieces grow over edges with |U_i - U_j| <= reach
-std::int32_t join_pieces(const Mesh& mesh, int d, const double* signal, double reach,
-                         std::int32_t* label) {
-  std::iota(label, label + mesh.nodes, 0);
-  for (std::int64_t e = 0; e < mesh.edges; ++e) {
-    const double* tail = signal + std::int64_t(mesh.tail[e]) * d;
-    const double* head = signal + std::int64_t(mesh.head[e]) * d;
-    double square = 0;
-    for (int k = 0; k < d; ++k) square += (tail[k] - head[k]) * (tail[k] - head[k]);
-    if (!(square <= reach * reach)) continue;
-    const std::int32_t a = root_of(label, mesh.tail[e]), b = root_of(label, mesh.head[e]);
-    if (a < b) label[b] = a;
-    if (b < a) label[a] = b;
-  }
-  // a root is the smallest node of its piece, so it is numbered before any other member asks
-  std::int32_t count = 0;
-  for (std::int64_t i = 0; i < mesh.nodes; ++i)
-    label[i] = label[i] == i ? count++ : label[label[i]];
-  return count;
+// What joins pieces and is averaged over them: whole rows of a node, or single entries.
+struct Units {
+  std::int64_t nodes;
+  int per_node, width;
+};
+
+Units units_of(std::int64_t nodes, int channels, bool entrywise) {
+  return {nodes, entrywise ? channels : 1, entrywise ? 1 : channels};
 }
 
-// mean_p <- weighted mean of the rows of piece p, then spread over its nodes
-void average_pieces(std::int64_t nodes, int d, const std::int32_t* label, const double* stiff,
-                    const double* signal, double* mean, double* total, double* out) {
-  for (std::int64_t i = 0; i < nodes; ++i) {
-    const std::int64_t p = label[i];
-    total[p] += stiff[i];
-    for (int k = 0; k < d; ++k) mean[p * d + k] += stiff[i] * signal[i * d + k];
+// label_u <- number of u's piece, by first unit. At an optimum a flow strictly inside its ball
+// means that its edge carries no difference, so pieces grow over the flows shorter than
+// share * lambda1 w.
+std::int32_t join_pieces(const Pair& p, double share, std::int32_t* label) {
+  const Units units = units_of(p.mesh.nodes, p.channels, p.entrywise);
+  const std::int64_t count = units.nodes * units.per_node;
+  std::iota(label, label + count, 0);
+  for (std::int64_t e = 0; e < p.mesh.edges; ++e) {
+    const double limit = share * p.lambda1 * p.weight[e];
+    for (int k = 0; k < units.per_node; ++k) {
+      const double* flow = p.flow + e * p.channels + k;
+      double square = 0;
+      for (int j = 0; j < units.width; ++j) square += flow[j] * flow[j];
+      if (!(square < limit * limit)) continue;
+      const std::int32_t a = root_of(label, p.mesh.tail[e] * units.per_node + k);
+      const std::int32_t b = root_of(label, p.mesh.head[e] * units.per_node + k);
+      if (a < b) label[b] = a;
+      if (b < a) label[a] = b;
+    }
   }
-  for (std::int64_t i = 0; i < nodes; ++i) {
-    const std::int64_t p = label[i];
-    for (int k = 0; k < d; ++k)
-      out[i * d + k] = total[p] > 0 ? mean[p * d + k] / total[p] : signal[i * d + k];
+  // a root is the smallest unit of its piece, so it is numbered before any other member asks
+  std::int32_t pieces = 0;
+  for (std::int64_t u = 0; u < count; ++u) label[u] = label[u] == u ? pieces++ : label[label[u]];
+  return pieces;
+}
+
+// mean_p <- weighted mean of the units of piece p, then spread over them
+void average_pieces(const Pair& p, const std::int32_t* label, double* mean, double* total,
+                    double* out) {
+  const Units units = units_of(p.mesh.nodes, p.channels, p.entrywise);
+  const std::int64_t count = units.nodes * units.per_node, w = units.width;
+  for (std::int64_t u = 0; u < count; ++u) {
+    const double h = p.stiff[u / units.per_node];
+    total[label[u]] += h;
+    for (int j = 0; j < w; ++j) mean[label[u] * w + j] += h * p.signal[u * w + j];
   }
+  for (std::int64_t u = 0; u < count; ++u)
+    for (int j = 0; j < w; ++j)
+      out[u * w + j] = total[label[u]] > 0 ? mean[label[u] * w + j] / total[label[u]]
+                                           : p.signal[u * w + j];
 }
 
 }  // namespace
@@ -131,7 +147,8 @@ void bind_solver(nb::module_& module) {
   nb::class_<Pair>(module, "Pair").def(
       "__init__", [](Pair* self, const Mesh& mesh, int channels, int threads, bool entrywise,
                      double lambda1, double lambda2, Address center, Address stiff, Address weight,
-                     Address signal, Address flow, Address divergence, Address partial) {
+                     Address signal, Address flow, Address divergence, Address traffic,
+                     Address partial) {
         new (self) Pair{mesh,
                         channels,
                         threads,
@@ -144,6 +161,7 @@ void bind_solver(nb::module_& module) {
                         at<const double>(signal),
                         at<const double>(flow),
                         at<double>(divergence),
+                        at<double>(traffic),
                         at<double>(partial)};
       });
   module.def(
@@ -170,25 +188,22 @@ void bind_solver(nb::module_& module) {
         nb::gil_scoped_release release;
         ELASTICGNN_PICK(flow_signal)(pair, at<double>(out));
       },
-      "The signal that belongs to the pair's flow.");
+      "Divergence and traffic of the pair's flow, and the signal that belongs to it.");
   module.def(
       "solver_pieces",
-      [](const Mesh& mesh, int channels, Address signal, double reach, Address label) {
+      [](const Pair& pair, double share, Address label) {
         nb::gil_scoped_release release;
-        return join_pieces(mesh, channels, at<const double>(signal), reach,
-                           at<std::int32_t>(label));
+        return join_pieces(pair, share, at<std::int32_t>(label));
       },
-      "Numbers of the constant pieces (n,) int32; returns how many there are.");
+      "Numbers of the constant pieces, int32 per row or entry; returns how many there are.");
   module.def(
       "solver_average",
-      [](std::int64_t nodes, int channels, Address label, Address stiff, Address signal,
-         Address mean, Address total, Address out) {
+      [](const Pair& pair, Address label, Address mean, Address total, Address out) {
         nb::gil_scoped_release release;
-        average_pieces(nodes, channels, at<const std::int32_t>(label), at<const double>(stiff),
-                       at<const double>(signal), at<double>(mean), at<double>(total),
+        average_pieces(pair, at<const std::int32_t>(label), at<double>(mean), at<double>(total),
                        at<double>(out));
       },
-      "Rows averaged over pieces; mean and total are scratch of zeros.");
+      "The signal averaged over pieces; mean and total are scratch of zeros.");
 }
 
 }  // namespace elasticgnn

@@ -47,7 +47,8 @@ struct Pair {
   const double* weight;  // w (m,)
   const double* signal;  // U (n, d)
   const double* flow;    // V (m, d)
-  double* divergence;    // sum of +-V per node (n, d), out
+  double* divergence;    // sum of +-V per node (n, d)
+  double* traffic;       // sum of |V| per node (n, d)
   double* partial;       // 4 per 4096 rows, scratch
 };
 

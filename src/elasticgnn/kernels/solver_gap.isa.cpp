@@ -8,7 +8,12 @@
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
-constexpr std::int64_t CHUNK = 4096;
+constexpr std::int64_t CHUNK = 4096;  // rows per partial sum: same bits on any thread count
+
+template <int D>
+inline int width(int channels) {
+  return D > 0 ? D : channels;
+}
 
 inline void add(GapTerms& total, const GapTerms& term) {
   total.objective += term.objective;
@@ -17,80 +22,82 @@ inline void add(GapTerms& total, const GapTerms& term) {
   total.square += term.square;
 }
 
-// phi(size) w + phi*(reach / w) w - inner, with the sizes of its parts
-inline GapTerms fenchel_young(const Pair& p, double w, double size, double reach, double inner) {
-  const double value = w * (p.lambda1 * size + p.lambda2 / 2 * size * size);
-  double conjugate = 0;
-  if (p.lambda2 > 0 && w > 0) {
-    const double beyond = std::max(reach - p.lambda1 * w, 0.0);
-    conjugate = beyond * beyond / (2 * p.lambda2 * w);
+// Fenchel-Young per edge: phi(size) w + phi*(reach / w) w - inner, with the sizes of its parts.
+template <int D, bool Entrywise>
+GapTerms edge_chunk(const Pair& p, std::int64_t begin, std::int64_t end) {
+  const int d = width<D>(p.channels);
+  const double lambda1 = p.lambda1, lambda2 = p.lambda2;
+  double objective = 0, gap = 0, rounding = 0;
+#pragma omp simd reduction(+ : objective, gap, rounding)
+  for (std::int64_t e = begin; e < end; ++e) {
+    const double w = p.weight[e];
+    const double* tail = p.signal + std::int64_t(p.mesh.tail[e]) * d;
+    const double* head = p.signal + std::int64_t(p.mesh.head[e]) * d;
+    const double* flow = p.flow + e * d;
+    const double soft = lambda2 > 0 && w > 0 ? 1 / (2 * lambda2 * w) : 0;
+    double square = 0, reach = 0, inner = 0, spread = 0;
+#pragma GCC unroll 4
+    for (int k = 0; k < d; ++k) {
+      const double delta = tail[k] - head[k];
+      const double size = std::abs(delta), force = std::abs(flow[k]);
+      spread += (w * (lambda1 + lambda2 * size) + force) * (std::abs(tail[k]) + std::abs(head[k]));
+      if (Entrywise) {
+        const double value = w * size * (lambda1 + lambda2 / 2 * size);
+        const double beyond = std::max(force - lambda1 * w, 0.0);
+        const double conjugate = soft * beyond * beyond;
+        objective += value;
+        gap += std::max(value + conjugate - delta * flow[k], 0.0);
+        rounding += 8 * (value + conjugate);
+      } else {
+        square += delta * delta;
+        reach += flow[k] * flow[k];
+        inner += delta * flow[k];
+      }
+    }
+    if (!Entrywise) {
+      const double value = w * (lambda1 * std::sqrt(square) + lambda2 / 2 * square);
+      const double beyond = std::max(std::sqrt(reach) - lambda1 * w, 0.0);
+      const double conjugate = soft * beyond * beyond;
+      objective += value;
+      gap += std::max(value + conjugate - inner, 0.0);
+      rounding += 8 * (value + conjugate);
+    }
+    rounding += 8 * spread;
   }
-  return {value, std::max(value + conjugate - inner, 0.0), 8 * (value + conjugate), 0};
+  return {objective, gap, rounding, 0};
 }
 
-GapTerms edge_terms(const Pair& p, std::int64_t e) {
-  const int d = p.channels;
-  const double w = p.weight[e];
-  const double* tail = p.signal + std::int64_t(p.mesh.tail[e]) * d;
-  const double* head = p.signal + std::int64_t(p.mesh.head[e]) * d;
-  const double* flow = p.flow + e * d;
-  GapTerms total{0, 0, 0, 0};
-  double square = 0, reach = 0, inner = 0, spread = 0;
-  for (int k = 0; k < d; ++k) {
-    const double delta = tail[k] - head[k];
-    const double slope = w * (p.lambda1 + p.lambda2 * std::abs(delta)) + std::abs(flow[k]);
-    spread += 8 * slope * (std::abs(tail[k]) + std::abs(head[k]));
-    if (p.entrywise) {
-      add(total, fenchel_young(p, w, std::abs(delta), std::abs(flow[k]), delta * flow[k]));
-    } else {
-      square += delta * delta;
-      reach += flow[k] * flow[k];
-      inner += delta * flow[k];
+// The data term of each node against the divergence that its flow brings.
+template <int D>
+GapTerms node_chunk(const Pair& p, std::int64_t begin, std::int64_t end) {
+  const int d = width<D>(p.channels);
+  double objective = 0, gap = 0, rounding = 0, square = 0;
+#pragma omp simd reduction(+ : objective, gap, rounding, square)
+  for (std::int64_t i = begin; i < end; ++i) {
+    const double h = p.stiff[i], inverse = h > 0 ? 1 / h : 0;  // 0: nothing is asked of the node
+    const double degree = double(p.mesh.leave[i + 1] - p.mesh.leave[i] + p.mesh.enter[i + 1] -
+                                 p.mesh.enter[i]);
+#pragma GCC unroll 4
+    for (int k = 0; k < d; ++k) {
+      const double u = p.signal[i * d + k], b = p.center[i * d + k];
+      const double residual = h * (u - b) + p.divergence[i * d + k];
+      const double noise =
+          4 * h * (std::abs(u) + std::abs(b)) + (degree + 4) * p.traffic[i * d + k];
+      objective += h * (u - b) * (u - b) / 2;
+      gap += inverse * residual * residual / 2;
+      rounding += inverse * std::abs(residual) * noise;
+      square += inverse * noise * noise;
     }
   }
-  if (!p.entrywise) total = fenchel_young(p, w, std::sqrt(square), std::sqrt(reach), inner);
-  total.rounding += spread;
-  return total;
+  return {objective, gap, rounding, square};
 }
 
-GapTerms node_terms(const Pair& p, std::int64_t i) {
-  const int d = p.channels;
-  const double h = p.stiff[i];
-  const std::int64_t degree =
-      p.mesh.leave[i + 1] - p.mesh.leave[i] + p.mesh.enter[i + 1] - p.mesh.enter[i];
-  GapTerms total{0, 0, 0, 0};
-  for (int k = 0; k < d; ++k) {
-    double flux = 0, size = 0;
-    for (std::int64_t e = p.mesh.leave[i]; e < p.mesh.leave[i + 1]; ++e) {
-      flux += p.flow[e * d + k];
-      size += std::abs(p.flow[e * d + k]);
-    }
-    for (std::int64_t q = p.mesh.enter[i]; q < p.mesh.enter[i + 1]; ++q) {
-      const double v = p.flow[std::int64_t(p.mesh.entering[q]) * d + k];
-      flux -= v;
-      size += std::abs(v);
-    }
-    p.divergence[i * d + k] = flux;
-    if (!(h > 0)) continue;
-    const double u = p.signal[i * d + k], b = p.center[i * d + k];
-    const double residual = h * (u - b) + flux;
-    const double noise = 4 * h * (std::abs(u) + std::abs(b)) + double(degree + 4) * size;
-    total.objective += h * (u - b) * (u - b) / 2;
-    total.gap += residual * residual / (2 * h);
-    total.rounding += std::abs(residual) * noise / h;
-    total.square += noise * noise / h;
-  }
-  return total;
-}
-
-template <class Term>
-GapTerms sum_chunks(const Pair& p, std::int64_t rows, Term term) {
+template <class Chunk>
+GapTerms sum_chunks(const Pair& p, std::int64_t rows, Chunk chunk) {
   const std::int64_t chunks = (rows + CHUNK - 1) / CHUNK;
 #pragma omp parallel for schedule(static) num_threads(p.threads)
   for (std::int64_t c = 0; c < chunks; ++c) {
-    GapTerms part{0, 0, 0, 0};
-    const std::int64_t end = std::min(rows, (c + 1) * CHUNK);
-    for (std::int64_t r = c * CHUNK; r < end; ++r) add(part, term(p, r));
+    const GapTerms part = chunk(p, c * CHUNK, std::min(rows, (c + 1) * CHUNK));
     double* out = p.partial + 4 * c;
     out[0] = part.objective, out[1] = part.gap, out[2] = part.rounding, out[3] = part.square;
   }
@@ -99,6 +106,13 @@ GapTerms sum_chunks(const Pair& p, std::int64_t rows, Term term) {
     const double* in = p.partial + 4 * c;
     add(total, {in[0], in[1], in[2], in[3]});
   }
+  return total;
+}
+
+template <int D>
+GapTerms gap_width(const Pair& p) {
+  GapTerms total = sum_chunks(p, p.mesh.edges, p.entrywise ? edge_chunk<D, true> : edge_chunk<D, false>);
+  add(total, sum_chunks(p, p.mesh.nodes, node_chunk<D>));
   return total;
 }
 
@@ -127,32 +141,52 @@ void keep_rows(const Pair& p, const T* flow, double* out) {
   }
 }
 
+template <int D>
+void signal_width(const Pair& p, double* out) {
+  const int d = width<D>(p.channels);
+#pragma omp parallel for schedule(static) num_threads(p.threads)
+  for (std::int64_t i = 0; i < p.mesh.nodes; ++i) {
+    double* __restrict flux = p.divergence + i * d;
+    double* __restrict size = p.traffic + i * d;
+    for (int k = 0; k < d; ++k) flux[k] = size[k] = 0;
+    for (std::int64_t e = p.mesh.leave[i]; e < p.mesh.leave[i + 1]; ++e)
+      for (int k = 0; k < d; ++k) {
+        flux[k] += p.flow[e * d + k];
+        size[k] += std::abs(p.flow[e * d + k]);
+      }
+    for (std::int64_t q = p.mesh.enter[i]; q < p.mesh.enter[i + 1]; ++q) {
+      const double* v = p.flow + std::int64_t(p.mesh.entering[q]) * d;
+      for (int k = 0; k < d; ++k) {
+        flux[k] -= v[k];
+        size[k] += std::abs(v[k]);
+      }
+    }
+    for (int k = 0; k < d; ++k) out[i * d + k] = p.center[i * d + k] - flux[k] / p.stiff[i];
+  }
+}
+
 }  // namespace
 
 void keep_float(const Pair& p, const float* flow, double* out) { keep_rows(p, flow, out); }
 void keep_double(const Pair& p, const double* flow, double* out) { keep_rows(p, flow, out); }
 
-// out_i <- b_i - (sum of +-V over i's edges) / h_i, with b and h of the ascent (p.center, p.stiff)
+// divergence_i <- sum of +-V, traffic_i <- sum of |V|, out_i <- b_i - divergence_i / h_i
 void flow_signal(const Pair& p, double* out) {
-  const int d = p.channels;
-#pragma omp parallel for schedule(static) num_threads(p.threads)
-  for (std::int64_t i = 0; i < p.mesh.nodes; ++i) {
-    double* u = out + i * d;
-    for (int k = 0; k < d; ++k) u[k] = 0;
-    for (std::int64_t e = p.mesh.leave[i]; e < p.mesh.leave[i + 1]; ++e)
-      for (int k = 0; k < d; ++k) u[k] += p.flow[e * d + k];
-    for (std::int64_t q = p.mesh.enter[i]; q < p.mesh.enter[i + 1]; ++q) {
-      const double* v = p.flow + std::int64_t(p.mesh.entering[q]) * d;
-      for (int k = 0; k < d; ++k) u[k] -= v[k];
-    }
-    for (int k = 0; k < d; ++k) u[k] = p.center[i * d + k] - u[k] / p.stiff[i];
+  switch (p.channels) {
+    case 1: return signal_width<1>(p, out);
+    case 2: return signal_width<2>(p, out);
+    case 3: return signal_width<3>(p, out);
+    default: return signal_width<0>(p, out);
   }
 }
 
 GapTerms gap_terms(const Pair& p) {
-  GapTerms total = sum_chunks(p, p.mesh.edges, edge_terms);
-  add(total, sum_chunks(p, p.mesh.nodes, node_terms));
-  return total;
+  switch (p.channels) {
+    case 1: return gap_width<1>(p);
+    case 2: return gap_width<2>(p);
+    case 3: return gap_width<3>(p);
+    default: return gap_width<0>(p);
+  }
 }
 
 }  // namespace elasticgnn::ISA_NAMESPACE

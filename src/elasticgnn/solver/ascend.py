@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from elasticgnn.solver import native
 from elasticgnn.solver.backends import Backend, NativeBackend, PlainBackend
 from elasticgnn.solver.instance import Array, Instance
@@ -42,14 +40,14 @@ def make_backend(instance: Instance, flow: Array, guess: Array, rtol: float) -> 
 def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
     """Signal and flow once their gap is small enough; Ctrl-C returns the best pair so far."""
     backend = make_backend(instance, flow, guess, stop.rtol)
-    best, steps, won_at = _look(backend), 0, 0
+    best, steps, won_at = backend.look(), 0, 0
     with GapProgress(stop.rtol) as progress:
         try:
             while not best.measure.reaches(stop.rtol) and steps < stop.max_steps:
                 block = min(_block(steps, best.measure, stop.rtol), stop.max_steps - steps)
                 backend.advance(block)
                 steps += block
-                now = _look(backend)
+                now = backend.look()
                 won_at = steps if now.measure.gap < 0.99 * best.measure.gap else won_at
                 best = min(best, now, key=lambda look: look.measure.gap)
                 progress.show(steps, best.measure.relative_gap)
@@ -68,19 +66,3 @@ def _block(steps: int, measure: Measure, rtol: float) -> int:
     """Steps until the next check: a share of those done, smaller in sight of the end."""
     share = 10 if measure.gap <= 10 * rtol * measure.objective else 4
     return min(max(FIRST_CHECK, steps // share), LONGEST_BLOCK)
-
-
-@dataclass(frozen=True)
-class Look:
-    """One check of a running ascent."""
-
-    raw: Array  # the signal of the flow itself
-    signal: Array  # the best signal made from it
-    flow: Array
-    measure: Measure
-
-
-def _look(backend: Backend) -> Look:
-    raw, flow = backend.pair()
-    signal, measure = backend.improved(raw, flow)
-    return Look(raw, signal, np.asarray(flow), measure)

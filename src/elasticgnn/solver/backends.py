@@ -3,6 +3,7 @@
 Both hide where their signal lives (U or F) behind the same few methods; see `Backend`.
 """
 
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -12,13 +13,23 @@ from elasticgnn.solver.coarse import contract, solve_coarse
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import Bounds, Measure, keep_in_ball, measure
 from elasticgnn.solver.missing import TrendGaps, order_zero_bounds
+from elasticgnn.solver.native import Flux, Pieces
 from elasticgnn.solver.reference import PlainAscent
 
-LADDER = 10.0**0.5  # ratio of neighbouring joining distances
 REDUCE_WITHIN = 30.0  # times the wanted gap: from here on the contracted problem is worth it
 REDUCE_SHARE = 0.05  # pieces per node up to which it is
 FLOAT32_LIMIT = 1e-8  # relative gap that float32 flows still reach
 PULL = 0.1  # stiffness, as a share of the mean data weight, that stands in for missing data
+
+
+@dataclass(frozen=True)
+class Look:
+    """One check of a running ascent."""
+
+    raw: Array  # the signal of the flow itself
+    signal: Array  # the best signal made from it
+    flow: Array  # lies in its ball
+    measure: Measure  # of signal and flow
 
 
 class Backend(Protocol):
@@ -27,11 +38,8 @@ class Backend(Protocol):
     def advance(self, steps: int) -> None:
         """Run `steps` accelerated steps."""
 
-    def pair(self) -> tuple[Array, Array]:
-        """The present signal and its flow, which lies in its ball."""
-
-    def improved(self, signal: Array, flow: Array) -> tuple[Array, Measure]:
-        """The signal, or a better one made from it, with the certificate of the pair."""
+    def look(self) -> Look:
+        """The present flow, the best signal known for it, and their certificate."""
 
     def follow(self, signal: Array) -> None:
         """Let the nodes without data drift to where the signal is now."""
@@ -72,16 +80,18 @@ class PlainBackend:
     def advance(self, steps: int) -> None:
         self.ascent.advance(steps)
 
-    def pair(self) -> tuple[Array, Array]:
+    def look(self) -> Look:
         flow = keep_in_ball(self.instance, self.ascent.flow)
-        return self.ascent.primal(flow), self.repaired(flow)
+        signal, flow = self.ascent.primal(flow), self.repaired(flow)
+        return Look(signal, signal, flow, self.measure(signal, flow))
 
     def repaired(self, flow: Array) -> Array:
         """The flow, without divergence at missing nodes where the certificate needs that."""
         return flow if self.gaps is None else self.gaps.repair(flow)
 
-    def improved(self, signal: Array, flow: Array) -> tuple[Array, Measure]:
-        return signal, measure(self.instance, signal, flow, self._bounds(signal, flow))
+    def measure(self, signal: Array, flow: Array) -> Measure:
+        """The certificate of any pair whose flow is `repaired`."""
+        return measure(self.instance, signal, flow, self._bounds(signal, flow))
 
     def _bounds(self, signal: Array, flow: Array) -> Bounds | None:
         instance = self.instance
@@ -120,9 +130,8 @@ class NativeBackend:
         self.stiff = weight / instance.scale**2
         self.center = np.ascontiguousarray(data * instance.scale[:, None])
         self.bounds = order_zero_bounds(instance) if len(instance.missing) else None
-        self.reach = 0.1 * float(self.center.std() if self.center.size else 0.0) or 1.0
         self.averages_lead = False  # once they are far better, the raw signal is not measured
-        self.turn = 1 / LADDER  # try a smaller joining distance next
+        self.last_gap = np.inf
         self._start(flow, np.float64 if rtol < FLOAT32_LIMIT else np.float32)
 
     def _start(self, flow: Array, dtype: type) -> None:
@@ -132,52 +141,40 @@ class NativeBackend:
     def advance(self, steps: int) -> None:
         self.ascent.advance(steps)
 
-    def pair(self) -> tuple[Array, Array]:
-        flow = self.scaled.kept(self.ascent.flow)
-        return self.scaled.signal_of(flow, self.center, self.stiff), flow
-
-    def improved(self, signal: Array, flow: Array) -> tuple[Array, Measure]:
-        """The best of the signal and its averages over pieces.
+    def look(self) -> Look:
+        """The better of the flow's own signal and its averages over pieces.
 
         Inside a piece the ascent leaves ripples that cost in first order; averaging removes them
-        and leaves an error of second order. The joining distance follows its last best value.
+        and leaves an error of second order.
         """
-        if self.scaled.lambda1 == 0 or not self.scaled.mesh.num_edges:
-            return signal, self._measure(signal, flow)
-        here = self._averaged(signal, flow, self.reach)
-        there = self._averaged(signal, flow, self.reach * self.turn)
-        if there[1].gap < here[1].gap:
-            self.reach *= self.turn
-        else:
-            self.turn = 1 / self.turn
-        best = min(here, there, key=lambda pair: pair[1].gap)
-        if not self.averages_lead:
-            raw = signal, self._measure(signal, flow)
-            self.averages_lead = best[1].gap < raw[1].gap / 2
-            best = min(raw, best, key=lambda pair: pair[1].gap)
-        near = best[1].gap <= REDUCE_WITHIN * self.rtol * best[1].objective
-        return self._reduced(signal, flow, best) if near else best
+        flow = self.scaled.kept(self.ascent.flow)
+        raw, flux = self.scaled.signal_of(flow, self.center, self.stiff)
+        if self.scaled.lambda1 == 0 or not flow.size:
+            return Look(raw, raw, flow, self._measure(raw, flux))
+        pieces = self.scaled.pieces(flow)
+        signal = self.scaled.averaged(raw, self.stiff, pieces)
+        best = Look(raw, signal, flow, self._measure(signal, flux))
+        if not self.averages_lead or best.measure.gap >= self.last_gap:
+            plain = Look(raw, raw, flow, self._measure(raw, flux))
+            self.averages_lead = best.measure.gap < plain.measure.gap / 2
+            best = min(plain, best, key=lambda look: look.measure.gap)
+        self.last_gap = best.measure.gap
+        near = best.measure.gap <= REDUCE_WITHIN * self.rtol * best.measure.objective
+        few = pieces.count <= REDUCE_SHARE * pieces.label.size
+        done = best.measure.reaches(self.rtol)
+        return self._reduced(pieces, flux, best) if near and few and not done else best
 
-    def _averaged(self, signal: Array, flow: Array, reach: float) -> tuple[Array, Measure]:
-        label, count = self.scaled.pieces(signal, reach)
-        flat = self.scaled.averaged(signal, self.stiff, label, count)
-        return flat, self._measure(flat, flow)
+    def _reduced(self, pieces: Pieces, flux: Flux, best: Look) -> Look:
+        """The look with the best signal that has the present pieces, if that is better."""
+        coarse = contract(self.scaled, (self.stiff, self.center), pieces, flux.flow)
+        rows = solve_coarse(coarse, 0.1 * self.rtol * best.measure.objective)
+        flat = np.ascontiguousarray(rows[pieces.label].reshape(best.signal.shape))
+        exact = replace(best, signal=flat, measure=self._measure(flat, flux))
+        return min(best, exact, key=lambda look: look.measure.gap)
 
-    def _reduced(
-        self, signal: Array, flow: Array, best: tuple[Array, Measure]
-    ) -> tuple[Array, Measure]:
-        """The best signal with the present pieces, where there are few of them."""
-        label, count = self.scaled.pieces(signal, self.reach / LADDER)
-        if best[1].reaches(self.rtol) or count > REDUCE_SHARE * len(label):
-            return best
-        coarse = contract(self.scaled, (self.stiff, self.center), label, count, flow)
-        rows = solve_coarse(coarse, 0.1 * self.rtol * best[1].objective)
-        flat = np.ascontiguousarray(rows[label])
-        return min(best, (flat, self._measure(flat, flow)), key=lambda pair: pair[1].gap)
-
-    def _measure(self, signal: Array, flow: Array) -> Measure:
+    def _measure(self, signal: Array, flux: Flux) -> Measure:
         return native.measure_scaled(
-            self.scaled, self.instance.missing, (signal, flow), self.bounds
+            self.scaled, self.instance.missing, (signal, flux), self.bounds
         )
 
     def follow(self, signal: Array) -> None:

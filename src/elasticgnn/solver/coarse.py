@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.solver.instance import Array
-from elasticgnn.solver.native import NativeAscent, Scaled, build_mesh
+from elasticgnn.solver.mesh import build_mesh
+from elasticgnn.solver.native import NativeAscent, Pieces, Scaled
 
 BLOCK = 250
 BLOCKS = 6
@@ -25,32 +26,38 @@ class Coarse:
     flow: Array
 
 
-def contract(
-    scaled: Scaled, data: tuple[Array, Array], label: NDArray[np.int32], count: int, flow: Array
-) -> Coarse:
+def contract(scaled: Scaled, data: tuple[Array, Array], pieces: Pieces, flow: Array) -> Coarse:
     """One node per piece; `data` are the stiffness and centre that the ascent works with."""
-    stiff, center = data
-    total: Array = np.bincount(label, stiff, count).astype(np.float64)
-    sums = [np.bincount(label, stiff * column, count) for column in center.T]
-    ends = label[scaled.mesh.tail], label[scaled.mesh.head]
+    label, count, units = pieces.label, pieces.count, pieces.label.shape[1]
+    stiff = np.repeat(data[0], units)
+    total: Array = np.bincount(label.ravel(), stiff, count).astype(np.float64)
+    center = _summed(label.ravel(), stiff[:, None] * data[1].reshape(len(stiff), -1), count)
+    ends = label[scaled.mesh.tail].ravel(), label[scaled.mesh.head].ravel()
     cross = np.flatnonzero(ends[0] != ends[1])
     low, high = np.minimum(*ends)[cross].astype(np.int64), np.maximum(*ends)[cross]
     keys, place = np.unique(low * count + high, return_inverse=True)
     sign = np.where(ends[0][cross] == low, 1.0, -1.0)
+    weight = np.bincount(place, np.repeat(scaled.weight, units)[cross], len(keys))
+    rows = flow.reshape(len(flow) * units, -1)[cross]
     tail, head = (keys // count).astype(np.int32), (keys % count).astype(np.int32)
-    weight: Array = np.bincount(place, scaled.weight[cross], len(keys)).astype(np.float64)
-    columns = [np.bincount(place, sign * column[cross], len(keys)) for column in flow.T]
-    rows = Scaled(
+    problem = Scaled(
         build_mesh(tail, head, count),
-        np.ascontiguousarray(np.stack(sums, 1) / total[:, None]),
+        center / total[:, None],
         total,
-        weight,
+        weight.astype(np.float64),
         scaled.lambda1,
         scaled.lambda2,
         scaled.entrywise,
     )
-    shape = (len(keys), scaled.channels)
-    return Coarse(rows, np.ascontiguousarray(np.stack(columns, 1).reshape(shape), dtype=np.float64))
+    return Coarse(problem, _summed(place, sign[:, None] * rows, len(keys)))
+
+
+def _summed(group: NDArray[np.integer], rows: Array, count: int) -> Array:
+    """The rows of each group added up: (count, d)."""
+    out = np.empty((count, rows.shape[1]))
+    for k, column in enumerate(rows.T):
+        out[:, k] = np.bincount(group, column, count)
+    return out
 
 
 def solve_coarse(coarse: Coarse, target: float) -> Array:
@@ -61,11 +68,10 @@ def solve_coarse(coarse: Coarse, target: float) -> Array:
     best, least = scaled.center, np.inf
     for _ in range(BLOCKS):
         ascent.advance(BLOCK)
-        flow = scaled.kept(ascent.flow)
-        signal = scaled.signal_of(flow, scaled.center, scaled.stiff)
-        measure, _ = scaled.terms(signal, flow)
-        if measure.gap < least:
-            best, least = signal, measure.gap
+        signal, flux = scaled.signal_of(scaled.kept(ascent.flow), scaled.center, scaled.stiff)
+        gap = scaled.terms(signal, flux).gap
+        if gap < least:
+            best, least = signal, gap
         if least <= target:
             break
     return best

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.trend import ORDERS, trend_operator
+from elasticgnn.solver.geometry import Array as Array
+from elasticgnn.solver.geometry import Geometry
+from elasticgnn.solver.trend import ORDERS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,18 @@ class Instance:
 
     x: Array  # (n, d), 0 where the value is missing
     data_weight: Array  # (n,) c
-    graph: Graph
+    geometry: Geometry
     lambda1: float
     lambda2: float
     norm: str
-    order: int
+
+    @property
+    def graph(self) -> Graph:
+        return self.geometry.graph
+
+    @property
+    def order(self) -> int:
+        return self.geometry.order
 
     @property
     def entrywise(self) -> bool:
@@ -44,37 +51,29 @@ class Instance:
         """Nodes without data."""
         return np.flatnonzero(self.data_weight == 0)
 
-    @cached_property
-    def _trend(self) -> tuple["csr_array", Array]:
-        return trend_operator(self.graph, self.order)
-
     @property
     def operator(self) -> "csr_array":
         """K: (r, n)."""
-        return self._trend[0]
+        return self.geometry.operator
 
-    @cached_property
+    @property
     def adjoint(self) -> "csr_array":
         """K' as rows: (n, r)."""
-        from scipy.sparse import csr_array
+        return self.geometry.adjoint
 
-        return csr_array(self.operator.T)
-
-    @cached_property
+    @property
     def row_weight(self) -> Array:
         """omega: (r,)."""
-        if self.order == 0:
-            return self.graph.weight.detach().double().cpu().numpy()
-        return self._trend[1]
+        return self.geometry.row_weight
 
-    @cached_property
+    @property
     def scale(self) -> Array:
         """s: (n,)."""
-        return self.graph.scale.detach().double().cpu().numpy()
+        return self.geometry.scale
 
     @property
     def num_rows(self) -> int:
-        return self.graph.num_nodes if self.order == 1 else self.graph.num_edges
+        return self.geometry.num_rows
 
 
 def build_instance(
@@ -96,7 +95,7 @@ def build_instance(
     rows = np.where(weight[:, None] > 0, rows, 0.0)
     _check_finite(rows)
     return Instance(
-        np.ascontiguousarray(rows), weight, graph, **strengths, norm=penalty.norm, order=order
+        np.ascontiguousarray(rows), weight, Geometry(graph, order), **strengths, norm=penalty.norm
     )
 
 

@@ -98,10 +98,10 @@ def certify_outcome(instance: Instance, outcome: Outcome) -> Measure:
     """The certificate of the very numbers that are returned."""
     if not native.is_available(instance):
         backend = PlainBackend(instance, outcome.flow, outcome.signal)
-        return backend.improved(outcome.signal, outcome.flow)[1]
+        return backend.measure(outcome.signal, outcome.flow)
     bounds = order_zero_bounds(instance) if len(instance.missing) else None
     scaled = native.build_scaled(instance)
     signal = np.ascontiguousarray(outcome.signal * instance.scale[:, None])
-    return native.measure_scaled(
-        scaled, instance.missing, (signal, np.ascontiguousarray(outcome.flow)), bounds
-    )
+    flow = np.ascontiguousarray(outcome.flow)
+    _, flux = scaled.signal_of(flow, scaled.center, scaled.stiff)
+    return native.measure_scaled(scaled, instance.missing, (signal, flux), bounds)

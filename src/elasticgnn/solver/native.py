@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 
 import numpy as np
 import torch
@@ -11,8 +10,11 @@ from numpy.typing import NDArray
 from elasticgnn.kernels import native
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import EPS, Bounds, Measure
+from elasticgnn.solver.mesh import Mesh, loops
 
 CHUNK = 4096
+ALONE = 50_000  # values of flow below which a second thread costs more than it brings
+INSIDE = 1 - 1e-6  # share of its radius up to which a flow lies inside its ball, not on it
 
 
 def is_available(instance: Instance) -> bool:
@@ -20,45 +22,21 @@ def is_available(instance: Instance) -> bool:
     return native is not None and instance.order == 0
 
 
-def loops() -> ModuleType:
-    assert native is not None
-    return native
+@dataclass(frozen=True)
+class Flux:
+    """A flow with what each node sees of it."""
+
+    flow: Array  # V (m, d)
+    divergence: Array  # sum of +-V (n, d)
+    traffic: Array  # sum of |V| (n, d)
 
 
 @dataclass(frozen=True)
-class Mesh:
-    """The graph as the loops read it; keeps alive the arrays whose addresses they hold."""
+class Pieces:
+    """Rows of nodes (or their single entries, where channels do not interact) in flat pieces."""
 
-    leave: NDArray[np.int32]  # (n + 1,) edges leave[i] to leave[i+1] have node i as tail
-    enter: NDArray[np.int32]  # (n + 1,) and entering[enter[i]] to entering[enter[i+1]] as head
-    entering: NDArray[np.int32]  # (m,)
-    tail: NDArray[np.int32]  # (m,) ascending
-    head: NDArray[np.int32]  # (m,)
-
-    @property
-    def num_nodes(self) -> int:
-        return len(self.leave) - 1
-
-    @property
-    def num_edges(self) -> int:
-        return len(self.tail)
-
-    @cached_property
-    def handle(self) -> object:
-        arrays = (self.leave, self.enter, self.entering, self.tail, self.head)
-        return loops().Mesh(self.num_nodes, self.num_edges, *(a.ctypes.data for a in arrays))
-
-
-def build_mesh(tail: NDArray[np.int32], head: NDArray[np.int32], num_nodes: int) -> Mesh:
-    """The mesh of edges that are sorted by tail."""
-    entering = np.argsort(head, kind="stable").astype(np.int32)
-    return Mesh(_starts(tail, num_nodes), _starts(head, num_nodes), entering, tail, head)
-
-
-def _starts(node: NDArray[np.int32], num_nodes: int) -> NDArray[np.int32]:
-    start = np.zeros(num_nodes + 1, dtype=np.int32)
-    np.cumsum(np.bincount(node, minlength=num_nodes), out=start[1:])
-    return start
+    label: NDArray[np.int32]  # (n, units per node)
+    count: int
 
 
 @dataclass(frozen=True)
@@ -77,30 +55,26 @@ class Scaled:
     def channels(self) -> int:
         return self.center.shape[1]
 
-    def pair(self, arrays: dict[str, Array]) -> object:
-        """What the loops read; the caller keeps the arrays alive."""
+    @cached_property
+    def threads(self) -> int:
+        """One for small problems: their steps are over before a second thread has begun."""
+        small = self.mesh.num_edges * self.channels < ALONE
+        return 1 if small else torch.get_num_threads()
+
+    def pair(self, arrays: dict[str, NDArray[np.float64]]) -> object:
+        """The loops' view of the named arrays; the caller keeps the arrays alive."""
         given = {"center": self.center, "stiff": self.stiff, "weight": self.weight, **arrays}
-        names = ("center", "stiff", "weight", "signal", "flow", "divergence", "partial")
+        names = ("center", "stiff", "weight", "signal", "flow", "divergence", "traffic", "partial")
         addresses = (given[name].ctypes.data if name in given else 0 for name in names)
         return loops().Pair(
             self.mesh.handle,
             self.channels,
-            torch.get_num_threads(),
+            self.threads,
             self.entrywise,
             self.lambda1,
             self.lambda2,
             *addresses,
         )
-
-    def terms(self, signal: Array, flow: Array) -> tuple[Measure, Array]:
-        """The measure of (U, V) without the missing nodes' terms, and the divergence of V."""
-        divergence = np.empty_like(self.center)
-        rows = max(self.mesh.num_nodes, self.mesh.num_edges)
-        partial = np.empty(4 * (rows // CHUNK + 1))
-        named = {"signal": signal, "flow": flow, "divergence": divergence, "partial": partial}
-        objective, gap, noise, square = loops().solver_gap(self.pair(named))
-        rounding = EPS * (noise + 8 * gap) + EPS**2 * square
-        return Measure(objective, gap + rounding, rounding), divergence
 
     def kept(self, flow: NDArray[np.floating]) -> Array:
         """The flow in float64 with every row inside its ball."""
@@ -109,35 +83,45 @@ class Scaled:
         loops().solver_keep(self.pair({}), wide, flow.ctypes.data, out.ctypes.data)
         return out
 
-    def signal_of(self, flow: Array, center: Array, stiff: Array) -> Array:
-        """U = b - div V / h for the given b and h."""
-        out = np.empty_like(center)
+    def signal_of(self, flow: Array, center: Array, stiff: Array) -> tuple[Array, Flux]:
+        """U = b - div V / h for the given b and h, and what nodes see of V."""
+        out, flux = np.empty_like(center), Flux(flow, np.empty_like(center), np.empty_like(center))
         named = {"flow": flow, "center": center, "stiff": stiff}
+        named |= {"divergence": flux.divergence, "traffic": flux.traffic}
         loops().solver_signal(self.pair(named), out.ctypes.data)
-        return out
+        return out, flux
 
-    def pieces(self, signal: Array, reach: float) -> tuple[NDArray[np.int32], int]:
-        """The piece of each node when neighbours no more than `reach` apart are joined."""
-        label = np.empty(self.mesh.num_nodes, dtype=np.int32)
-        count = loops().solver_pieces(
-            self.mesh.handle, self.channels, signal.ctypes.data, reach, label.ctypes.data
-        )
-        return label, count
+    def terms(self, signal: Array, flux: Flux) -> Measure:
+        """The measure of (U, V) without the missing nodes' terms."""
+        rows = max(self.mesh.num_nodes, self.mesh.num_edges)
+        named = {"signal": signal, "flow": flux.flow, "partial": np.empty(4 * (rows // CHUNK + 1))}
+        named |= {"divergence": flux.divergence, "traffic": flux.traffic}
+        objective, gap, noise, square = loops().solver_gap(self.pair(named))
+        rounding = EPS * (noise + 8 * gap) + EPS**2 * square
+        return Measure(objective, gap + rounding, rounding)
 
-    def averaged(self, signal: Array, stiff: Array, label: NDArray[np.int32], count: int) -> Array:
+    def pieces(self, flow: Array) -> Pieces:
+        """What is joined by flows that lie inside their balls: flat at an optimum."""
+        units = self.channels if self.entrywise else 1
+        label = np.empty((self.mesh.num_nodes, units), dtype=np.int32)
+        count = loops().solver_pieces(self.pair({"flow": flow}), INSIDE, label.ctypes.data)
+        return Pieces(label, count)
+
+    def averaged(self, signal: Array, stiff: Array, pieces: Pieces) -> Array:
         """U averaged over each piece, weighted by `stiff`."""
-        out, mean, total = np.empty_like(signal), np.zeros((count, self.channels)), np.zeros(count)
-        arrays = (label, stiff, signal, mean, total, out)
-        loops().solver_average(self.mesh.num_nodes, self.channels, *(a.ctypes.data for a in arrays))
+        width = self.channels // pieces.label.shape[1]
+        out, mean = np.empty_like(signal), np.zeros((pieces.count, width))
+        arrays = (pieces.label, mean, np.zeros(pieces.count), out)
+        pair = self.pair({"signal": signal, "stiff": stiff})
+        loops().solver_average(pair, *(a.ctypes.data for a in arrays))
         return out
 
 
 def build_scaled(instance: Instance) -> Scaled:
     """The instance in U = s F: b = s X and h = c / s^2."""
-    scale, graph = instance.scale, instance.graph
-    tail, head = (end.cpu().numpy().astype(np.int32) for end in (graph.tail, graph.head))
+    scale = instance.scale
     return Scaled(
-        build_mesh(tail, head, instance.graph.num_nodes),
+        instance.geometry.mesh,
         np.ascontiguousarray(instance.x * scale[:, None]),
         instance.data_weight / scale**2,
         np.ascontiguousarray(instance.row_weight),
@@ -148,20 +132,20 @@ def build_scaled(instance: Instance) -> Scaled:
 
 
 def measure_scaled(
-    scaled: Scaled, missing: NDArray[np.intp], pair: tuple[Array, Array], bounds: Bounds | None
+    scaled: Scaled, missing: NDArray[np.intp], pair: tuple[Array, Flux], bounds: Bounds | None
 ) -> Measure:
     """The certificate of (U, V); `bounds` is the box of U at the missing nodes."""
-    signal, flow = pair
-    known, divergence = scaled.terms(signal, flow)
+    signal, flux = pair
+    known = scaled.terms(signal, flux)
     if not len(missing):
         return known
     assert bounds is not None
-    pull, rows = divergence[missing], signal[missing]
+    pull, rows = flux.divergence[missing], signal[missing]
     far = np.where(pull > 0, bounds.low, bounds.high)
     extra = float(((rows - far) * pull).sum())
     edges = (np.diff(scaled.mesh.leave) + np.diff(scaled.mesh.enter))[missing] + 4
     reach = np.abs(rows) + np.maximum(np.abs(bounds.low), np.abs(bounds.high))
-    largest = np.abs(flow).max(initial=0.0)
+    largest = np.abs(flux.flow).max(initial=0.0)
     noise = EPS * float((reach * (edges**2 * largest)[:, None]).sum())
     return Measure(known.objective, known.gap + extra + noise, known.rounding + noise)
 
@@ -222,7 +206,7 @@ class NativeAscent:
             scaled.mesh.handle,
             scaled.channels,
             self.stride,
-            torch.get_num_threads(),
+            scaled.threads,
             scaled.entrywise,
             *(a.ctypes.data for a in arrays),
             steps,

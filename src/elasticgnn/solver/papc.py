@@ -65,7 +65,7 @@ def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcom
         try:
             while True:
                 folded = _folded(instance, state, backend)
-                _, now = backend.improved(state.signal, folded)
+                now = backend.measure(state.signal, folded)
                 progress.show(steps, now.relative_gap)
                 if now.reaches(stop.rtol) or steps >= stop.max_steps:
                     break
