@@ -6,7 +6,7 @@ import json
 import pytest
 
 from elasticgnn.cli.__main__ import main
-from elasticgnn.data import load
+from elasticgnn.data import Split, load
 from elasticgnn.training import TrainedModel
 from training_task import small_task
 
@@ -50,6 +50,17 @@ def test_train_prints_one_json_object_and_nothing_else(capsys):
     assert facts["settings"]["name"] == "mlp"
     assert len(facts["runs"]) == 2
     assert 0 <= facts["test"]["mean"] <= 1
+
+
+def test_every_result_comes_with_its_split_and_seed(capsys, tmp_path):
+    path = tmp_path / "m.safetensors"
+    assert run("train", "--seed", "3", *QUICK, "-o", path, "--json") == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [each["seed"] for each in runs] == [3, 4]
+    splits = [Split.from_lists(each["split"]) for each in runs]
+    assert [split.sizes for split in splits] == [(140, 500, 1000)] * 2
+    kept = TrainedModel.load(path).facts["split"]
+    assert kept in [each["split"] for each in runs]
 
 
 @pytest.mark.parametrize("model", ["gcn", "appnp"])
@@ -120,7 +131,25 @@ def test_a_model_is_refused_on_nodes_it_does_not_know(own_files, tmp_path, capsy
     other = tmp_path / "other.csv"
     other.write_text(edges.read_text().replace("p1,", "stranger,"))
     assert run("predict", model, other) == 2
-    assert "error: edges must name the nodes" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith("error: edges must name the nodes")
+    assert "'stranger'" in said
+
+
+def test_a_model_of_own_files_takes_the_rows_in_any_order(own_files, tmp_path, capsys):
+    edges, labels = own_files
+    model = tmp_path / "own.safetensors"
+    run("train", "--edges", edges, "--labels", labels, *QUICK, "-o", model)
+    header, *rows = edges.read_text().splitlines()
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join([header, *reversed(rows)]) + "\n")
+    answers = []
+    for path in (edges, other):
+        capsys.readouterr()
+        assert run("predict", model, path, "--json") == 0
+        rows = json.loads(capsys.readouterr().out)["predictions"]
+        answers.append({row["node"]: (row["class"], round(row["probability"], 4)) for row in rows})
+    assert answers[0] == answers[1]
 
 
 def test_unlabelled_files_are_refused(own_files, capsys):

@@ -59,6 +59,34 @@ def test_a_loaded_estimator_predicts_the_same(tmp_path):
     assert again.classes_.dtype.kind == "i"
 
 
+def test_a_loaded_estimator_needs_no_data_and_keeps_its_parameters(tmp_path):
+    path = tmp_path / "m.safetensors"
+    model = ElasticGNNClassifier(epochs=9, learning_rate=0.02).fit(
+        TASK.features, PARTLY == 0, graph=TASK.graph
+    )
+    model.save(path)
+    again = ElasticGNNClassifier.load(path)
+    assert again.get_params() == model.get_params()
+    assert again.classes_.tolist() == [False, True]
+    said = again.predict(TASK.features, graph=TASK.graph)
+    assert np.array_equal(said, model.predict())
+    with pytest.raises(ValueError, match="X and graph must be given"):
+        again.predict()
+
+
+def test_graphs_of_every_usual_form_are_taken():
+    expected = fitted().predict_proba()
+    index = TASK.graph.to_edge_index()[0].numpy()
+    for graph in (TASK.graph.to_networkx(), TASK.graph.to_pyg(), index):
+        assert np.array_equal(fitted(graph=graph).predict_proba(), expected)
+
+
+def test_an_edge_index_may_leave_out_the_last_nodes():
+    chain = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    model = ElasticGNNClassifier(epochs=2).fit(np.eye(5), [0, 1, 0, 1, None], graph=chain)
+    assert model.predict().shape == (5,)
+
+
 def test_scikit_learn_can_clone_it():
     base = pytest.importorskip("sklearn.base", reason="scikit-learn is not installed")
     model = ElasticGNNClassifier(lambda1=6.0)
@@ -75,7 +103,8 @@ def test_scikit_learn_is_not_imported():
     ("arguments", "message"),
     [
         ({"y": np.full(TASK.num_nodes, -1)}, "labels must show at least 2 classes"),
-        ({"y": PARTLY[:-1]}, "labels must be"),
+        ({"y": PARTLY[:-1]}, "y must have 90 entries, one per row of X, got 89"),
+        ({"X": TASK.features.to_dense()[:50]}, "y must have 50 entries"),
         ({"X": torch.ones(3)}, r"X must be \(n, f\)"),
         ({"X": np.full((TASK.num_nodes, 2), np.nan)}, "X must hold finite numbers"),
         ({"graph": [[0, 1]]}, "graph must be a Graph"),

@@ -8,6 +8,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from elasticgnn.data.own.stand_ins import NOTE, structural_features
 from elasticgnn.nn import MODEL_NAMES, ModelSettings
 from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model, trained_on
 from training_task import small_split, small_task
@@ -62,13 +63,48 @@ def test_predicting_with_other_features_is_refused():
         trained().predict(other)
 
 
-def test_stand_in_features_tie_a_model_to_its_nodes(tmp_path):
-    ids = tuple(f"n{i}" for i in range(TASK.num_nodes))
-    task = replace(TASK, notes=("no features given: stand-ins are ...",), node_ids=ids)
+def nameless(seed=0):
+    """A task whose features are stand-ins made from the graph."""
+    task = small_task(seed=seed)
+    ids = tuple(f"n{i}" for i in range(task.num_nodes))
+    return replace(
+        task, features=structural_features(task.graph), notes=(NOTE,), node_ids=ids, split=None
+    )
+
+
+def test_a_model_without_features_knows_its_nodes_in_any_order():
+    task = nameless()
     model = trained(task=task)
-    model.predict(task)
-    with pytest.raises(ValueError, match="edges must name the nodes the model was trained on"):
-        model.predict(replace(task, node_ids=ids[::-1]))
+    order = torch.randperm(task.num_nodes, generator=torch.Generator().manual_seed(1))
+    graph = task.graph.permute(order)
+    other = replace(
+        task,
+        graph=graph,
+        features=structural_features(graph),
+        labels=task.labels[order],
+        node_ids=tuple(task.node_ids[i] for i in order.tolist()),
+    )
+    said, again = model.predict(task), model.predict(other)
+    torch.testing.assert_close(again.probability, said.probability[order])
+    torch.testing.assert_close(again.moved, said.moved[order])
+
+
+def test_a_model_without_features_names_the_node_it_does_not_know():
+    task = nameless()
+    model = trained(task=task)
+    strange = replace(task, node_ids=("stranger", *task.node_ids[1:]))
+    with pytest.raises(ValueError, match=r"the model was trained on .* got 'stranger'"):
+        model.predict(strange)
+    part, nodes = task.graph.subgraph(torch.arange(80)), task.node_ids[:80]
+    fewer = replace(
+        task,
+        graph=part,
+        features=structural_features(part),
+        labels=task.labels[:80],
+        node_ids=nodes,
+    )
+    with pytest.raises(ValueError, match=r"the model was trained on .* got none called 'n80'"):
+        model.predict(fewer)
 
 
 def test_movement_is_the_distance_between_before_and_after():
@@ -81,8 +117,11 @@ def test_movement_is_the_distance_between_before_and_after():
     assert bool(((prediction.moved >= 0) & (prediction.moved <= 1)).all())
 
 
-def test_models_without_a_before_have_no_movement():
-    assert bool(trained("gcn").predict(TASK).moved.isnan().all())
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_every_model_says_how_far_neighbours_moved_it(name):
+    moved = trained(name).predict(TASK).moved
+    assert bool(((moved >= 0) & (moved <= 1)).all())
+    assert bool((moved > 0).any()) == (name != "mlp")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a model", b"\x80\x04\x95junk" * 100])

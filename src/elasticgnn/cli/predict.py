@@ -69,7 +69,7 @@ def table(task: NodeTask, trained: TrainedModel, prediction: Prediction) -> list
             "node": node,
             "class": trained.class_names[label],
             "probability": round(probability, 6),
-            "moved": None if moved != moved else round(moved, 6),
+            "moved": round(moved, 6),
         }
         for node, label, probability, moved in rows
     ]

@@ -73,9 +73,9 @@ def train(
     task = attacked(read(data, edges, features, labels, data_root), attack)
     chosen = draw_splits(task, splits, seed, own=edges is not None)
     repeated = run(task, settings, plan, chosen, seed, shown=not as_json)
-    facts = describe(task, repeated)
+    facts = describe(task, repeated, seed)
     if output is not None:
-        save(task, repeated, output, {"seed": seed, "test_accuracy": facts["test"]["mean"]})
+        save(task, repeated, output, facts)
         facts["saved"] = str(output)
     report(facts, as_json)
 
@@ -135,7 +135,7 @@ def run(
         return fit_repeatedly(task, splits, settings, plan, seed=seed, progress=tick)
 
 
-def describe(task: NodeTask, repeated: Repeated) -> dict[str, Any]:
+def describe(task: NodeTask, repeated: Repeated, seed: int) -> dict[str, Any]:
     """Everything that the command says, as plain values."""
     from dataclasses import asdict
 
@@ -154,24 +154,28 @@ def describe(task: NodeTask, repeated: Repeated) -> dict[str, Any]:
         "validation": asdict(summarize([history.val_accuracy for history in histories])),
         "runs": [
             {
+                "seed": seed + number,
                 "test": history.test_accuracy,
                 "validation": history.val_accuracy,
                 "selected_epoch": history.selected_epoch,
                 "epochs": history.epochs,
                 "seconds": history.seconds,
+                "split": repeated.splits[number].to_lists(),
             }
-            for history in histories
+            for number, history in enumerate(histories)
         ],
         "seconds": sum(history.seconds for history in histories),
     }
 
 
 def save(task: NodeTask, repeated: Repeated, path: Path, facts: dict[str, Any]) -> None:
-    """Writes the model that did best in validation."""
+    """Writes the model that did best in validation, with its seed and split."""
     from elasticgnn.training import trained_on
 
+    best = facts["runs"][repeated.best]
+    known = {"seed": best["seed"], "split": best["split"], "test_accuracy": facts["test"]["mean"]}
     model = repeated.model(task, repeated.best)
-    trained_on(task, model, repeated.settings, facts).save(path)
+    trained_on(task, model, repeated.settings, known).save(path)
 
 
 def report(facts: dict[str, Any], as_json: bool) -> None:

@@ -10,7 +10,8 @@ from torch import Tensor
 
 def plain_list(labels: Any) -> list[Any]:
     """Labels of any usual form as plain Python values."""
-    return list(labels.tolist()) if hasattr(labels, "tolist") else list(labels)
+    values = labels.tolist() if hasattr(labels, "tolist") else labels
+    return [value.item() if hasattr(value, "item") else value for value in values]
 
 
 def is_unknown(label: Any) -> bool:

@@ -6,6 +6,7 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
 from elasticgnn.nn.emp import EMP
+from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import MLP
 from elasticgnn.problem import ElasticPenalty
 
@@ -13,7 +14,8 @@ from elasticgnn.problem import ElasticPenalty
 class ElasticGNN(nn.Module):
     """Logits of a backbone smoothed by K elastic steps (the paper's equation for Elastic GNNs).
 
-    The backbone is an MLP of `num_layers` layers, or any module that maps x to (n, out_channels).
+    The backbone is an MLP of `num_layers` layers, or any module that maps x to (n, out_channels);
+    one that does not begin with a `FeatureLinear` gets sparse features as a dense matrix.
     """
 
     def __init__(
@@ -53,7 +55,10 @@ class ElasticGNN(nn.Module):
         """What the backbone says of each node (n, out), before any neighbour is heard."""
         if isinstance(self.backbone, MLP):
             return self.backbone(x, noise=noise)
-        return self.backbone(x)
+        if isinstance(x, SparseFeatures) and not takes_sparse(self.backbone):
+            x = x.to_dense()
+        logits: Tensor = self.backbone(x)
+        return logits
 
     def forward(
         self,
@@ -66,6 +71,13 @@ class ElasticGNN(nn.Module):
         """Smoothed logits (n, out)."""
         smoothed: Tensor = self.propagation(self.logits(x, noise=noise), graph, edge_weight)
         return smoothed
+
+
+def takes_sparse(backbone: nn.Module) -> bool:
+    """Whether the first thing that features meet is a layer for sparse ones."""
+    if isinstance(backbone, nn.Sequential) and len(backbone) > 0:
+        return takes_sparse(backbone[0])
+    return isinstance(backbone, MLP | FeatureLinear)
 
 
 def propagation(penalty: ElasticPenalty, K: int) -> EMP:

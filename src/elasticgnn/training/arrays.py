@@ -26,16 +26,21 @@ def as_features(X: Any) -> Tensor | SparseFeatures:
     return dense
 
 
-def as_graph(graph: Any) -> Graph:
-    """A graph of any usual form."""
+def as_graph(graph: Any, num_nodes: int) -> Graph:
+    """A graph of any usual form; an edge_index may leave out the last of `num_nodes` nodes."""
     if isinstance(graph, Graph):
         return graph
     if hasattr(graph, "tocsr"):
         return Graph.from_scipy(graph)
-    if isinstance(graph, Tensor):
-        return Graph.from_edge_index(graph)
+    if hasattr(graph, "edge_index"):
+        return Graph.from_pyg(graph)
+    if hasattr(graph, "is_directed"):
+        return Graph.from_networkx(graph)
+    if isinstance(graph, Tensor | np.ndarray):
+        return Graph.from_edge_index(torch.as_tensor(graph), num_nodes)
     raise ValueError(
-        f"graph must be a Graph, a scipy matrix or an edge_index, got {type(graph).__name__}"
+        "graph must be a Graph, an edge_index, or of scipy, networkx or torch_geometric, "
+        f"got {type(graph).__name__}"
     )
 
 

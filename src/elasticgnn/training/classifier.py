@@ -47,8 +47,13 @@ class ElasticGNNClassifier:
 
     def fit(self, X: Any, y: Any, *, graph: Any) -> ElasticGNNClassifier:
         """Trains on the nodes whose class is known; sets classes_, graph_, history_, trained_."""
-        features, whole = as_features(X), as_graph(graph)
+        features = as_features(X)
+        whole = as_graph(graph, len(features))
         names, labels = number_known(y)
+        if len(labels) != len(features):
+            raise ValueError(
+                f"y must have {len(features)} entries, one per row of X, got {len(labels)}"
+            )
         self.classes_: NDArray[Any] = np.array(names)
         self.n_features_in_ = int(features.shape[1])
         task = NodeTask("given", whole, features, labels, tuple(map(str, names)))
@@ -59,7 +64,7 @@ class ElasticGNNClassifier:
         plan = TrainingPlan(self.learning_rate, self.weight_decay, self.epochs, self.patience)
         self.history_: History = fit(model, task, split, plan, generator)
         self.trained_: TrainedModel = trained_on(task, model, settings)
-        self.task_ = task
+        self.task_: NodeTask | None = task
         return self
 
     def settings(self) -> ModelSettings:
@@ -74,13 +79,19 @@ class ElasticGNNClassifier:
 
     def predict_proba(self, X: Any = None, *, graph: Any = None) -> NDArray[np.float64]:
         """Class probabilities (n, classes); X and graph default to those of `fit`."""
-        task = self.fitted_task()
-        if X is not None or graph is not None:
-            features = task.features if X is None else as_features(X)
-            whole = task.graph if graph is None else as_graph(graph)
-            unknown = torch.full((whole.num_nodes,), -1)
-            task = replace(task, features=features, graph=whole, labels=unknown)
+        task = self.asked_about(X, graph)
         return self.trained_.predict(task).probability.numpy()
+
+    def asked_about(self, X: Any, graph: Any) -> NodeTask:
+        """The nodes that X and graph mean; what is None is that of `fit`."""
+        self.check_fitted()
+        known = self.task_
+        if X is None or graph is None:
+            if known is None:
+                raise ValueError("X and graph must be given after loading without them, got None")
+            X = known.features if X is None else X
+            graph = known.graph if graph is None else graph
+        return unlabelled(X, graph, self.trained_.class_names)
 
     def predict(self, X: Any = None, *, graph: Any = None) -> NDArray[Any]:
         """The most probable class of each node, as it was named in y."""
@@ -109,26 +120,40 @@ class ElasticGNNClassifier:
             setattr(self, name, value)
         return self
 
-    def fitted_task(self) -> NodeTask:
+    def check_fitted(self) -> None:
         if not hasattr(self, "trained_"):
             raise ValueError("fit must be called before predict, got an unfitted estimator")
-        return self.task_
 
     def save(self, path: str | Path) -> None:
-        """Writes the trained model; `TrainedModel.load` reads it."""
-        self.fitted_task()
-        self.trained_.save(path)
+        """Writes the trained model with all parameters; also `elasticgnn predict` reads it."""
+        self.check_fitted()
+        facts = {"estimator": self.get_params(), "classes": json_classes(self.classes_)}
+        replace(self.trained_, facts=facts).save(path)
 
     @classmethod
-    def load(cls, path: str | Path, X: Any, *, graph: Any) -> ElasticGNNClassifier:
-        """A fitted estimator from a file, with the nodes it is to speak about."""
+    def load(cls, path: str | Path, X: Any = None, *, graph: Any = None) -> ElasticGNNClassifier:
+        """A fitted estimator from a file; X and graph, if given, are what `predict` speaks of."""
         trained = TrainedModel.load(path)
         s = trained.settings
-        loaded = cls(s.lambda1, s.lambda2, s.norm, s.steps, s.hidden_channels, s.dropout)
-        loaded.classes_ = np.array(from_text(trained.class_names))
+        plain = cls(s.lambda1, s.lambda2, s.norm, s.steps, s.hidden_channels, s.dropout)
+        loaded = plain.set_params(**trained.facts.get("estimator", {}))
+        loaded.classes_ = np.array(trained.facts.get("classes") or from_text(trained.class_names))
         loaded.trained_ = trained
         loaded.n_features_in_ = trained.num_features
-        whole = as_graph(graph)
-        unknown = torch.full((whole.num_nodes,), -1)
-        loaded.task_ = NodeTask("given", whole, as_features(X), unknown, trained.class_names)
+        loaded.task_ = None
+        if X is not None and graph is not None:
+            loaded.task_ = unlabelled(X, graph, trained.class_names)
         return loaded
+
+
+def unlabelled(X: Any, graph: Any, class_names: tuple[str, ...]) -> NodeTask:
+    """Nodes whose classes are asked for."""
+    features = as_features(X)
+    whole = as_graph(graph, len(features))
+    return NodeTask("given", whole, features, torch.full((whole.num_nodes,), -1), class_names)
+
+
+def json_classes(classes: NDArray[Any]) -> list[Any] | None:
+    """The classes as a file can hold them; None where only their names can be kept."""
+    plain = classes.tolist()
+    return plain if all(isinstance(name, str | int | float | bool) for name in plain) else None

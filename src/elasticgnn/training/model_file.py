@@ -24,6 +24,7 @@ def save_model(trained: TrainedModel, path: Path) -> None:
     """Writes the file under a temporary name beside `path` and renames it."""
     from safetensors.torch import save
 
+    check_described(trained)
     about = {
         "settings": asdict(trained.settings),
         "class_names": trained.class_names,
@@ -36,6 +37,19 @@ def save_model(trained: TrainedModel, path: Path) -> None:
     state = {name: value.contiguous() for name, value in trained.model.state_dict().items()}
     content = save(state, metadata={"format": FORMAT, "about": json.dumps(about)})
     write_whole(path, content)
+
+
+def check_described(trained: TrainedModel) -> None:
+    """Refuses a model that its settings would not build again, such as one's own backbone."""
+    ends = trained.num_features, len(trained.class_names)
+    built = build_model(trained.settings, *ends, torch.Generator()).state_dict()
+    wanted, found = (
+        {name: tuple(value.shape) for name, value in state.items()}
+        for state in (built, trained.model.state_dict())
+    )
+    if wanted != found:
+        name = min(set(wanted.items()) ^ set(found.items()))[0]
+        raise ValueError(f"settings must describe the model to be saved, got another {name!r}")
 
 
 def write_whole(path: Path, content: bytes) -> None:

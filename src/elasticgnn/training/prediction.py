@@ -9,14 +9,15 @@ from torch import Tensor, nn
 
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
+from elasticgnn.training.forward import forward_on
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
     """What a model says of every node.
 
-    probability (n, classes); moved (n,): total variation distance in 0..1 between the class
-    probabilities before and after propagation, nan for models that have no "before".
+    probability (n, classes); moved (n,): total variation distance in 0..1 between these and the
+    class probabilities that the same model gives each node without any edge.
     """
 
     probability: Tensor
@@ -37,9 +38,8 @@ class Prediction:
 def predict(model: nn.Module, features: Tensor | SparseFeatures, graph: Graph) -> Prediction:
     """The prediction of `model` without dropout."""
     model.eval()
-    after = model(features, graph).double().softmax(1)
-    backbone = getattr(model, "logits", None)
-    if backbone is None:
-        return Prediction(after, after.new_full((len(after),), torch.nan))
-    before = backbone(features).double().softmax(1)
-    return Prediction(after, (after - before).abs().sum(1) / 2)
+    nobody = Graph.from_edge_index(graph.tail.new_empty(2, 0), graph.num_nodes)
+    alone, after = (
+        forward_on(model, features, edges)(None).double().softmax(1) for edges in (nobody, graph)
+    )
+    return Prediction(after, (after - alone).abs().sum(1) / 2)
