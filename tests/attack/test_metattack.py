@@ -201,3 +201,16 @@ def test_weighted_graph_is_refused():
     graph = task.graph.with_weight(2 * task.graph.weight)
     with pytest.raises(ValueError, match="graph must be unweighted"):
         Flippable(graph, Constraints())
+
+
+def test_attack_goes_on_from_earlier_flips():
+    task, settings = planted_task(), MetattackSettings()
+    split = planted_split(task)
+    begun = metattack(task, split, AttackBudget(edges=3), settings, seeded(0))
+    longer = metattack(task, split, AttackBudget(edges=8), settings, seeded(1), after=begun)
+    assert longer.pairs[:3].tolist() == begun.pairs.tolist()
+    assert len(set(map(tuple, longer.pairs.tolist()))) == 8
+    assert longer.loss[:3] == begun.loss
+    other = planted_task(seed=1)
+    with pytest.raises(ValueError, match="graph must be the one that was attacked"):
+        metattack(other, split, AttackBudget(edges=8), settings, seeded(1), after=begun)

@@ -32,15 +32,23 @@ def metattack(
     settings: MetattackSettings,
     generator: torch.Generator,
     progress: Progress = lambda flips, loss: None,
+    *,
+    after: Perturbation | None = None,
 ) -> Perturbation:
     """The flips that hurt a graph network trained afterwards on the attacked graph most.
 
-    Stops early when no allowed flip is left.
+    Goes on from the flips of `after`, which count in the budget, where given. Stops early when no
+    allowed flip is left.
     """
     state = Flippable(task.graph, settings.constraints)
     adjacency = state.adjacency(settings.dtype)
     surrogate = build_surrogate(task, split, adjacency, settings, generator)
     wanted, loss = budget.flips(task.graph), list[float]()
+    if after is not None:
+        after.check(task.graph)
+        loss += after.loss
+        for tail, head in after.pairs.tolist():
+            state.flip(tail, head)
     while len(state.flipped) < wanted:
         before = len(state.flipped)
         gradient = next_gradient(state, surrogate, settings, generator)
