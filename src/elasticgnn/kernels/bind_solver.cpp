@@ -20,15 +20,22 @@ ELASTICGNN_DECLARE(int advance_float(const Ascent<float>&, int, int);
 namespace elasticgnn {
 namespace {
 
-using Address = std::uintptr_t;
+using Rows = nb::handle;  // a contiguous array, which the caller keeps alive, or None
 
 template <class T>
-T* at(Address address) {
-  return reinterpret_cast<T*>(address);
+T* at(Rows rows) {
+  if (rows.is_none()) return nullptr;
+  Py_buffer view;
+  if (PyObject_GetBuffer(rows.ptr(), &view, PyBUF_ANY_CONTIGUOUS)) throw nb::python_error();
+  void* const address = view.buf;
+  const bool fits = view.itemsize == sizeof(T);
+  PyBuffer_Release(&view);
+  if (!fits) throw nb::type_error("array of another item size expected");
+  return static_cast<T*>(address);
 }
 
-Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Address leave, Address enter,
-               Address entering, Address tail, Address head) {
+Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Rows leave, Rows enter, Rows entering,
+               Rows tail, Rows head) {
   return {nodes,
           edges,
           at<const std::int32_t>(leave),
@@ -40,8 +47,8 @@ Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Address leave, Address en
 
 template <class T>
 Ascent<T> make_ascent(const Mesh& mesh, int channels, int stride, int threads, bool entrywise,
-                      Address base, Address gain, Address step, Address radius, Address mix,
-                      Address signal, Address flow, Address ahead, Address partial) {
+                      Rows base, Rows gain, Rows step, Rows radius, Rows mix, Rows signal,
+                      Rows flow, Rows ahead, Rows partial) {
   return {mesh,
           channels,
           stride,
@@ -121,34 +128,32 @@ void average_pieces(const Pair& p, const std::int32_t* label, double* mean, doub
 }  // namespace
 
 void bind_solver(nb::module_& module) {
-  nb::class_<Mesh>(module, "Mesh").def("__init__", [](Mesh* self, std::int64_t nodes,
-                                                      std::int64_t edges, Address leave,
-                                                      Address enter, Address entering,
-                                                      Address tail, Address head) {
-    new (self) Mesh(make_mesh(nodes, edges, leave, enter, entering, tail, head));
-  });
+  nb::class_<Mesh>(module, "Mesh").def(
+      "__init__", [](Mesh* self, std::int64_t nodes, std::int64_t edges, Rows leave, Rows enter,
+                     Rows entering, Rows tail, Rows head) {
+        new (self) Mesh(make_mesh(nodes, edges, leave, enter, entering, tail, head));
+      });
   module.def(
       "solver_advance",
       [](bool wide, const Mesh& mesh, int channels, int stride, int threads, bool entrywise,
-         Address base, Address gain, Address step, Address radius, Address mix, Address signal,
-         Address flow, Address ahead, Address partial, int steps, int age) {
-        nb::gil_scoped_release release;
-        if (wide)
-          return ELASTICGNN_PICK(advance_double)(
-              make_ascent<double>(mesh, channels, stride, threads, entrywise, base, gain, step,
-                                  radius, mix, signal, flow, ahead, partial),
-              steps, age);
-        return ELASTICGNN_PICK(advance_float)(
-            make_ascent<float>(mesh, channels, stride, threads, entrywise, base, gain, step,
-                               radius, mix, signal, flow, ahead, partial),
-            steps, age);
+         Rows base, Rows gain, Rows step, Rows radius, Rows mix, Rows signal, Rows flow, Rows ahead,
+         Rows partial, int steps, int age) {
+        const auto run = [&](auto kind, auto advance) {
+          const auto ascent = make_ascent<decltype(kind)>(mesh, channels, stride, threads,
+                                                          entrywise, base, gain, step, radius, mix,
+                                                          signal, flow, ahead, partial);
+          nb::gil_scoped_release release;
+          return advance(ascent, steps, age);
+        };
+        return wide ? run(double(), ELASTICGNN_PICK(advance_double))
+                    : run(float(), ELASTICGNN_PICK(advance_float));
       },
       "Steps of the accelerated dual ascent; returns the steps since its last restart.");
   nb::class_<Pair>(module, "Pair").def(
-      "__init__", [](Pair* self, const Mesh& mesh, int channels, int threads, bool entrywise,
-                     double lambda1, double lambda2, Address center, Address stiff, Address weight,
-                     Address signal, Address flow, Address divergence, Address traffic,
-                     Address partial) {
+      "__init__",
+      [](Pair* self, const Mesh& mesh, int channels, int threads, bool entrywise, double lambda1,
+         double lambda2, Rows center, Rows stiff, Rows weight, Rows signal, Rows flow,
+         Rows divergence, Rows traffic, Rows partial) {
         new (self) Pair{mesh,
                         channels,
                         threads,
@@ -163,7 +168,10 @@ void bind_solver(nb::module_& module) {
                         at<double>(divergence),
                         at<double>(traffic),
                         at<double>(partial)};
-      });
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+      nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg().none(),
+      nb::arg().none(), nb::arg().none());
   module.def(
       "solver_gap",
       [](const Pair& pair) {
@@ -174,34 +182,41 @@ void bind_solver(nb::module_& module) {
       "Objective, gap, and the gap's rounding in epsilons and squared epsilons.");
   module.def(
       "solver_keep",
-      [](const Pair& pair, bool wide, Address flow, Address out) {
-        nb::gil_scoped_release release;
+      [](const Pair& pair, bool wide, Rows flow, Rows out) {
+        const auto run = [&](auto* from, double* to, auto keep) {
+          nb::gil_scoped_release release;
+          keep(pair, from, to);
+        };
         if (wide)
-          ELASTICGNN_PICK(keep_double)(pair, at<const double>(flow), at<double>(out));
+          run(at<const double>(flow), at<double>(out), ELASTICGNN_PICK(keep_double));
         else
-          ELASTICGNN_PICK(keep_float)(pair, at<const float>(flow), at<double>(out));
+          run(at<const float>(flow), at<double>(out), ELASTICGNN_PICK(keep_float));
       },
       "The flow in float64 with every row inside its ball.");
   module.def(
       "solver_signal",
-      [](const Pair& pair, Address out) {
+      [](const Pair& pair, Rows out) {
+        double* const to = at<double>(out);
         nb::gil_scoped_release release;
-        ELASTICGNN_PICK(flow_signal)(pair, at<double>(out));
+        ELASTICGNN_PICK(flow_signal)(pair, to);
       },
       "Divergence and traffic of the pair's flow, and the signal that belongs to it.");
   module.def(
       "solver_pieces",
-      [](const Pair& pair, double share, Address label) {
+      [](const Pair& pair, double share, Rows label) {
+        auto* const to = at<std::int32_t>(label);
         nb::gil_scoped_release release;
-        return join_pieces(pair, share, at<std::int32_t>(label));
+        return join_pieces(pair, share, to);
       },
       "Numbers of the constant pieces, int32 per row or entry; returns how many there are.");
   module.def(
       "solver_average",
-      [](const Pair& pair, Address label, Address mean, Address total, Address out) {
+      [](const Pair& pair, Rows label, Rows mean, Rows total, Rows out) {
+        const auto* const piece = at<const std::int32_t>(label);
+        double *const sums = at<double>(mean), *const weight = at<double>(total),
+                     *const to = at<double>(out);
         nb::gil_scoped_release release;
-        average_pieces(pair, at<const std::int32_t>(label), at<double>(mean), at<double>(total),
-                       at<double>(out));
+        average_pieces(pair, piece, sums, weight, to);
       },
       "The signal averaged over pieces; mean and total are scratch of zeros.");
 }

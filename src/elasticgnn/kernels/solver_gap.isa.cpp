@@ -111,7 +111,8 @@ GapTerms sum_chunks(const Pair& p, std::int64_t rows, Chunk chunk) {
 
 template <int D>
 GapTerms gap_width(const Pair& p) {
-  GapTerms total = sum_chunks(p, p.mesh.edges, p.entrywise ? edge_chunk<D, true> : edge_chunk<D, false>);
+  const auto edges = p.entrywise ? edge_chunk<D, true> : edge_chunk<D, false>;
+  GapTerms total = sum_chunks(p, p.mesh.edges, edges);
   add(total, sum_chunks(p, p.mesh.nodes, node_chunk<D>));
   return total;
 }
@@ -141,27 +142,40 @@ void keep_rows(const Pair& p, const T* flow, double* out) {
   }
 }
 
+// flux <- sum of +-V and size <- sum of |V| over the edges of node i
+template <int D>
+inline void meet_edges(const Pair& p, std::int64_t i, double* flux, double* size) {
+  const int d = width<D>(p.channels);
+  for (std::int64_t e = p.mesh.leave[i]; e < p.mesh.leave[i + 1]; ++e)
+    for (int k = 0; k < d; ++k) {
+      const double v = p.flow[e * d + k];
+      flux[k] += v;
+      size[k] += std::abs(v);
+    }
+  for (std::int64_t q = p.mesh.enter[i]; q < p.mesh.enter[i + 1]; ++q)
+    for (int k = 0; k < d; ++k) {
+      const double v = p.flow[std::int64_t(p.mesh.entering[q]) * d + k];
+      flux[k] -= v;
+      size[k] += std::abs(v);
+    }
+}
+
 template <int D>
 void signal_width(const Pair& p, double* out) {
   const int d = width<D>(p.channels);
 #pragma omp parallel for schedule(static) num_threads(p.threads)
   for (std::int64_t i = 0; i < p.mesh.nodes; ++i) {
-    double* __restrict flux = p.divergence + i * d;
-    double* __restrict size = p.traffic + i * d;
-    for (int k = 0; k < d; ++k) flux[k] = size[k] = 0;
-    for (std::int64_t e = p.mesh.leave[i]; e < p.mesh.leave[i + 1]; ++e)
-      for (int k = 0; k < d; ++k) {
-        flux[k] += p.flow[e * d + k];
-        size[k] += std::abs(p.flow[e * d + k]);
-      }
-    for (std::int64_t q = p.mesh.enter[i]; q < p.mesh.enter[i + 1]; ++q) {
-      const double* v = p.flow + std::int64_t(p.mesh.entering[q]) * d;
-      for (int k = 0; k < d; ++k) {
-        flux[k] -= v[k];
-        size[k] += std::abs(v[k]);
-      }
+    double *divergence = p.divergence + i * d, *traffic = p.traffic + i * d;
+    if constexpr (D > 0) {  // sums in registers
+      double flux[D] = {}, size[D] = {};
+      meet_edges<D>(p, i, flux, size);
+      for (int k = 0; k < d; ++k) divergence[k] = flux[k], traffic[k] = size[k];
+    } else {
+      std::fill(divergence, divergence + d, 0.0);
+      std::fill(traffic, traffic + d, 0.0);
+      meet_edges<D>(p, i, divergence, traffic);
     }
-    for (int k = 0; k < d; ++k) out[i * d + k] = p.center[i * d + k] - flux[k] / p.stiff[i];
+    for (int k = 0; k < d; ++k) out[i * d + k] = p.center[i * d + k] - divergence[k] / p.stiff[i];
   }
 }
 

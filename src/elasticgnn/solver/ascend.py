@@ -10,6 +10,7 @@ from elasticgnn.solver.progress import GapProgress
 
 FIRST_CHECK = 20
 LONGEST_BLOCK = 400
+STEP_LIMIT = 1_000_000
 PATIENCE = 5000  # steps without a better gap before the ascent gives up
 
 
@@ -27,7 +28,20 @@ class Stop:
     """When a method stops: at this relative gap, or after this many steps."""
 
     rtol: float
-    max_steps: int
+    max_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rtol < 1:
+            raise ValueError(f"rtol must lie in (0, 1), got {self.rtol}")
+        steps = self.max_steps
+        if steps is not None and (
+            isinstance(steps, bool) or not isinstance(steps, int) or steps < 0
+        ):
+            raise ValueError(f"max_steps must be an integer >= 0 or None, got {steps!r}")
+
+    @property
+    def last_step(self) -> int:
+        return STEP_LIMIT if self.max_steps is None else self.max_steps
 
 
 def make_backend(instance: Instance, flow: Array, guess: Array, rtol: float) -> Backend:
@@ -43,8 +57,8 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
     best, steps, won_at = backend.look(), 0, 0
     with GapProgress(stop.rtol) as progress:
         try:
-            while not best.measure.reaches(stop.rtol) and steps < stop.max_steps:
-                block = min(_block(steps, best.measure, stop.rtol), stop.max_steps - steps)
+            while not best.measure.reaches(stop.rtol) and steps < stop.last_step:
+                block = min(_block(steps, best.measure, stop.rtol), stop.last_step - steps)
                 backend.advance(block)
                 steps += block
                 now = backend.look()

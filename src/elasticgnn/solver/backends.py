@@ -151,7 +151,7 @@ class NativeBackend:
         raw, flux = self.scaled.signal_of(flow, self.center, self.stiff)
         if self.scaled.lambda1 == 0 or not flow.size:
             return Look(raw, raw, flow, self._measure(raw, flux))
-        pieces = self.scaled.pieces(flow)
+        pieces = self.scaled.pieces(flux)
         signal = self.scaled.averaged(raw, self.stiff, pieces)
         best = Look(raw, signal, flow, self._measure(signal, flux))
         if not self.averages_lead or best.measure.gap >= self.last_gap:
@@ -160,15 +160,16 @@ class NativeBackend:
             best = min(plain, best, key=lambda look: look.measure.gap)
         self.last_gap = best.measure.gap
         near = best.measure.gap <= REDUCE_WITHIN * self.rtol * best.measure.objective
-        few = pieces.count <= REDUCE_SHARE * pieces.label.size
-        done = best.measure.reaches(self.rtol)
-        return self._reduced(pieces, flux, best) if near and few and not done else best
+        few = pieces.count <= REDUCE_SHARE * len(pieces.label)
+        # without interaction of channels the averages are the best signal already
+        useful = near and few and not self.scaled.entrywise and not best.measure.reaches(self.rtol)
+        return self._reduced(pieces, flux, best) if useful else best
 
     def _reduced(self, pieces: Pieces, flux: Flux, best: Look) -> Look:
         """The look with the best signal that has the present pieces, if that is better."""
         coarse = contract(self.scaled, (self.stiff, self.center), pieces, flux.flow)
         rows = solve_coarse(coarse, 0.1 * self.rtol * best.measure.objective)
-        flat = np.ascontiguousarray(rows[pieces.label].reshape(best.signal.shape))
+        flat = np.ascontiguousarray(rows[pieces.label[:, 0]])
         exact = replace(best, signal=flat, measure=self._measure(flat, flux))
         return min(best, exact, key=lambda look: look.measure.gap)
 

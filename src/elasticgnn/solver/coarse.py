@@ -27,29 +27,25 @@ class Coarse:
 
 
 def contract(scaled: Scaled, data: tuple[Array, Array], pieces: Pieces, flow: Array) -> Coarse:
-    """One node per piece; `data` are the stiffness and centre that the ascent works with."""
-    label, count, units = pieces.label, pieces.count, pieces.label.shape[1]
-    stiff = np.repeat(data[0], units)
-    total: Array = np.bincount(label.ravel(), stiff, count).astype(np.float64)
-    center = _summed(label.ravel(), stiff[:, None] * data[1].reshape(len(stiff), -1), count)
-    ends = label[scaled.mesh.tail].ravel(), label[scaled.mesh.head].ravel()
+    """One node per piece of rows; `data` are the stiffness and centre that the ascent works with."""
+    (stiff, center), label, count = data, pieces.label[:, 0], pieces.count
+    total: Array = np.bincount(label, stiff, count).astype(np.float64)
+    ends = label[scaled.mesh.tail], label[scaled.mesh.head]
     cross = np.flatnonzero(ends[0] != ends[1])
     low, high = np.minimum(*ends)[cross].astype(np.int64), np.maximum(*ends)[cross]
     keys, place = np.unique(low * count + high, return_inverse=True)
     sign = np.where(ends[0][cross] == low, 1.0, -1.0)
-    weight = np.bincount(place, np.repeat(scaled.weight, units)[cross], len(keys))
-    rows = flow.reshape(len(flow) * units, -1)[cross]
     tail, head = (keys // count).astype(np.int32), (keys % count).astype(np.int32)
     problem = Scaled(
         build_mesh(tail, head, count),
-        center / total[:, None],
+        _summed(label, stiff[:, None] * center, count) / total[:, None],
         total,
-        weight.astype(np.float64),
+        np.bincount(place, scaled.weight[cross], len(keys)).astype(np.float64),
         scaled.lambda1,
         scaled.lambda2,
         scaled.entrywise,
     )
-    return Coarse(problem, _summed(place, sign[:, None] * rows, len(keys)))
+    return Coarse(problem, _summed(place, sign[:, None] * flow[cross], len(keys)))
 
 
 def _summed(group: NDArray[np.integer], rows: Array, count: int) -> Array:

@@ -36,7 +36,7 @@ class Mesh:
     @cached_property
     def handle(self) -> object:
         arrays = (self.leave, self.enter, self.entering, self.tail, self.head)
-        return loops().Mesh(self.num_nodes, self.num_edges, *(a.ctypes.data for a in arrays))
+        return loops().Mesh(self.num_nodes, self.num_edges, *arrays)
 
 
 def build_mesh(tail: NDArray[np.int32], head: NDArray[np.int32], num_nodes: int) -> Mesh:

@@ -1,6 +1,7 @@
 """The certified minimum of the elastic objective: checks, chooses a method, certifies."""
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,7 +20,6 @@ from elasticgnn.solver.papc import iterate
 from elasticgnn.solver.solution import Solution
 
 METHODS = {"auto": ascend, "ascent": ascend, "papc": iterate}
-STEP_LIMIT = 1_000_000
 
 
 def minimise(
@@ -43,39 +43,60 @@ def minimise(
     value, and every component needs one that is not. `start` is a solution of a similar problem.
     Differentiable in x, lambda1, lambda2 and the graph's weights (solver/implicit.py).
     """
-    begin = time.perf_counter()
     if method not in METHODS:
         raise ValueError(f"method must be one of {tuple(METHODS)}, got {method!r}")
-    if not 0 < rtol < 1:
-        raise ValueError(f"rtol must lie in (0, 1), got {rtol}")
+    stop = Stop(rtol, max_steps)
     instance = build_instance(x, graph, penalty, data_weight, order)
-    stop = Stop(rtol, _checked_steps(max_steps))
-    outcome = METHODS[method](instance, stop, *_first_guess(instance, start))
+    found = solve(instance, stop, first_guess(instance, start), method)
+    value = attach_gradient(x, graph, penalty, found.optimum)
+    return found.solution(value)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a method found for an instance."""
+
+    optimum: Optimum
+    measure: Measure
+    steps: int
+    seconds: float
+    certified: bool
+
+    def solution(self, value: Tensor) -> Solution:
+        """The record for users; `value` is the signal in the shape of x."""
+        instance, flow = self.optimum.instance, self.optimum.flow
+        weight = instance.row_weight[:, None]
+        dual = np.divide(flow, weight, out=np.zeros_like(flow), where=weight > 0)
+        return Solution(
+            value=value,
+            dual=torch.from_numpy(dual).reshape(len(dual), *value.shape[1:]),
+            objective=self.measure.objective,
+            gap=self.measure.gap,
+            steps=self.steps,
+            seconds=self.seconds,
+            certified=self.certified,
+            graph=instance.graph,
+            lambda1=instance.lambda1,
+        )
+
+
+def solve(
+    instance: Instance, stop: Stop, guess: tuple[Array, Array], method: str = "auto"
+) -> Found:
+    """The certified outcome of a method that begins at a flow (r, d) and a signal (n, d)."""
+    begin = time.perf_counter()
+    outcome = METHODS[method](instance, stop, *guess)
     measure = certify_outcome(instance, outcome)
-    weight = instance.row_weight[:, None]
-    dual = np.divide(outcome.flow, weight, out=np.zeros_like(outcome.flow), where=weight > 0)
-    return Solution(
-        value=attach_gradient(x, graph, penalty, Optimum(instance, outcome.signal, outcome.flow)),
-        dual=torch.from_numpy(dual).reshape(len(dual), *x.shape[1:]),
-        objective=measure.objective,
-        gap=measure.gap,
-        steps=outcome.steps,
-        seconds=time.perf_counter() - begin,
-        certified=measure.reaches(rtol),
-        graph=graph,
-        lambda1=instance.lambda1,
+    return Found(
+        Optimum(instance, outcome.signal, outcome.flow),
+        measure,
+        outcome.steps,
+        time.perf_counter() - begin,
+        measure.reaches(stop.rtol),
     )
 
 
-def _checked_steps(max_steps: int | None) -> int:
-    if max_steps is None:
-        return STEP_LIMIT
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 0:
-        raise ValueError(f"max_steps must be an integer >= 0 or None, got {max_steps!r}")
-    return max_steps
-
-
-def _first_guess(instance: Instance, start: Solution | None) -> tuple[Array, Array]:
+def first_guess(instance: Instance, start: Solution | None) -> tuple[Array, Array]:
     """Flow (r, d) and signal (n, d) to begin from."""
     channels = instance.x.shape[1]
     if start is None:

@@ -61,11 +61,17 @@ class Scaled:
         small = self.mesh.num_edges * self.channels < ALONE
         return 1 if small else torch.get_num_threads()
 
-    def pair(self, arrays: dict[str, NDArray[np.float64]]) -> object:
-        """The loops' view of the named arrays; the caller keeps the arrays alive."""
-        given = {"center": self.center, "stiff": self.stiff, "weight": self.weight, **arrays}
-        names = ("center", "stiff", "weight", "signal", "flow", "divergence", "traffic", "partial")
-        addresses = (given[name].ctypes.data if name in given else 0 for name in names)
+    def pair(
+        self,
+        *,
+        signal: Array | None = None,
+        flux: Flux | None = None,
+        data: tuple[Array, Array] | None = None,
+        partial: Array | None = None,
+    ) -> object:
+        """The loops' view of the arrays, which the caller keeps alive; `data` are b and h."""
+        center, stiff = data or (self.center, self.stiff)
+        seen = (None, None, None) if flux is None else (flux.flow, flux.divergence, flux.traffic)
         return loops().Pair(
             self.mesh.handle,
             self.channels,
@@ -73,47 +79,49 @@ class Scaled:
             self.entrywise,
             self.lambda1,
             self.lambda2,
-            *addresses,
+            center,
+            stiff,
+            self.weight,
+            signal,
+            *seen,
+            partial,
         )
 
     def kept(self, flow: NDArray[np.floating]) -> Array:
         """The flow in float64 with every row inside its ball."""
         out = np.empty(flow.shape)
         wide = flow.dtype == np.float64
-        loops().solver_keep(self.pair({}), wide, flow.ctypes.data, out.ctypes.data)
+        loops().solver_keep(self.pair(), wide, flow, out)
         return out
 
     def signal_of(self, flow: Array, center: Array, stiff: Array) -> tuple[Array, Flux]:
         """U = b - div V / h for the given b and h, and what nodes see of V."""
         out, flux = np.empty_like(center), Flux(flow, np.empty_like(center), np.empty_like(center))
-        named = {"flow": flow, "center": center, "stiff": stiff}
-        named |= {"divergence": flux.divergence, "traffic": flux.traffic}
-        loops().solver_signal(self.pair(named), out.ctypes.data)
+        loops().solver_signal(self.pair(flux=flux, data=(center, stiff)), out)
         return out, flux
 
     def terms(self, signal: Array, flux: Flux) -> Measure:
         """The measure of (U, V) without the missing nodes' terms."""
         rows = max(self.mesh.num_nodes, self.mesh.num_edges)
-        named = {"signal": signal, "flow": flux.flow, "partial": np.empty(4 * (rows // CHUNK + 1))}
-        named |= {"divergence": flux.divergence, "traffic": flux.traffic}
-        objective, gap, noise, square = loops().solver_gap(self.pair(named))
+        partial = np.empty(4 * (rows // CHUNK + 1))
+        pair = self.pair(signal=signal, flux=flux, partial=partial)
+        objective, gap, noise, square = loops().solver_gap(pair)
         rounding = EPS * (noise + 8 * gap) + EPS**2 * square
         return Measure(objective, gap + rounding, rounding)
 
-    def pieces(self, flow: Array) -> Pieces:
+    def pieces(self, flux: Flux) -> Pieces:
         """What is joined by flows that lie inside their balls: flat at an optimum."""
         units = self.channels if self.entrywise else 1
         label = np.empty((self.mesh.num_nodes, units), dtype=np.int32)
-        count = loops().solver_pieces(self.pair({"flow": flow}), INSIDE, label.ctypes.data)
+        count = loops().solver_pieces(self.pair(flux=flux), INSIDE, label)
         return Pieces(label, count)
 
     def averaged(self, signal: Array, stiff: Array, pieces: Pieces) -> Array:
         """U averaged over each piece, weighted by `stiff`."""
         width = self.channels // pieces.label.shape[1]
         out, mean = np.empty_like(signal), np.zeros((pieces.count, width))
-        arrays = (pieces.label, mean, np.zeros(pieces.count), out)
-        pair = self.pair({"signal": signal, "stiff": stiff})
-        loops().solver_average(pair, *(a.ctypes.data for a in arrays))
+        pair = self.pair(signal=signal, data=(self.center, stiff))
+        loops().solver_average(pair, pieces.label, mean, np.zeros(pieces.count), out)
         return out
 
 
@@ -208,7 +216,7 @@ class NativeAscent:
             self.stride,
             scaled.threads,
             scaled.entrywise,
-            *(a.ctypes.data for a in arrays),
+            *arrays,
             steps,
             self.age,
         )

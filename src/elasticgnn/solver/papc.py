@@ -67,9 +67,9 @@ def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcom
                 folded = _folded(instance, state, backend)
                 now = backend.measure(state.signal, folded)
                 progress.show(steps, now.relative_gap)
-                if now.reaches(stop.rtol) or steps >= stop.max_steps:
+                if now.reaches(stop.rtol) or steps >= stop.last_step:
                     break
-                block = min(max(FIRST_CHECK, steps // 4), LONGEST_BLOCK, stop.max_steps - steps)
+                block = min(max(FIRST_CHECK, steps // 4), LONGEST_BLOCK, stop.last_step - steps)
                 for _ in range(block):
                     state = step(state)
                 steps += block

@@ -1,5 +1,6 @@
 """Solutions for many lambda1, each started from what the ones before it say."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,7 +9,9 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.minimise import minimise
+from elasticgnn.solver.ascend import Stop
+from elasticgnn.solver.instance import Array, Instance, build_instance
+from elasticgnn.solver.minimise import Found, first_guess, solve
 from elasticgnn.solver.solution import Solution
 
 
@@ -50,31 +53,32 @@ def minimise_path(
     The dual is piecewise linear in lambda1 for one channel, and nearly so for several: each solve
     begins at the line through the last two duals.
     """
-    values = [float(value) for value in lambda1s]
-    found: dict[float, Solution] = {}
-    before: list[tuple[float, Solution]] = []
+    values, stop = [float(value) for value in lambda1s], Stop(rtol)
+    found: dict[float, Found] = {}
+    problem: Instance | None = None
     for value in sorted(set(values)):
-        found[value] = minimise(
-            x.detach(),
-            graph,
-            ElasticPenalty(value, lambda2, norm),
-            data_weight=data_weight,
-            order=order,
-            rtol=rtol,
-            start=_extrapolated(before, value),
-        )
-        before = [*before[-1:], (value, found[value])]
-    return Path(tuple(values), tuple(found[value] for value in values))
+        penalty = ElasticPenalty(value, lambda2, norm)
+        if problem is None or not math.isfinite(value):
+            problem = build_instance(x, graph, penalty, data_weight, order)
+        instance = replace(problem, lambda1=value)
+        found[value] = solve(instance, stop, _ahead(instance, found))
+    solutions = {
+        value: one.solution(torch.from_numpy(one.optimum.signal).reshape(x.shape))
+        for value, one in found.items()
+    }
+    return Path(tuple(values), tuple(solutions[value] for value in values))
 
 
-def _extrapolated(before: list[tuple[float, Solution]], value: float) -> Solution | None:
-    """The last solution with its dual moved along the path to lambda1 = value."""
-    if len(before) < 2:
-        return before[-1][1] if before else None
-    (first, older), (second, newer) = before
-    share = (value - second) / (second - first)
-    # a long way ahead the line says little, and the dual must not grow faster than its ball
-    share = min(share, 2.0)
-    dual = newer.dual + share * (newer.dual - older.dual)
-    value_ahead = newer.value + min(share, 1.0) * (newer.value - older.value)
-    return replace(newer, dual=dual, value=torch.as_tensor(value_ahead))
+def _ahead(instance: Instance, found: dict[float, Found]) -> tuple[Array, Array]:
+    """Flow and signal on the line through the two solutions found last."""
+    if not found:
+        return first_guess(instance, None)
+    (second, newer) = list(found.items())[-1]
+    flow, signal = newer.optimum.flow, newer.optimum.signal
+    if len(found) == 1:
+        return flow, signal
+    (first, older) = list(found.items())[-2]
+    # a long way ahead the line says little, and the flow must not grow faster than its ball
+    share = min((instance.lambda1 - second) / (second - first), 2.0)
+    ahead = flow + share * (flow - older.optimum.flow)
+    return ahead, signal + min(share, 1.0) * (signal - older.optimum.signal)
