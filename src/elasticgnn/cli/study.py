@@ -15,6 +15,9 @@ Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="only this
 Models = Annotated[list[str] | None, typer.Option("--model", help="only this model")]
 Results = Annotated[Path, typer.Option(help="folder of the results")]
 Quick = Annotated[bool, typer.Option("--quick", help="a toy graph and a few epochs: seconds")]
+Attack = Annotated[
+    Path | None, typer.Option(help="flipped edges from `elasticgnn attack`; results of their own")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
 
 FOLDER = Path("results")
@@ -55,6 +58,7 @@ def run(
     runs: Annotated[int | None, typer.Option(help="runs per setting, if not the study's")] = None,
     epochs: Annotated[int | None, typer.Option(help="epochs, if not the study's")] = None,
     width: Annotated[int, typer.Option(help="runs trained side by side")] = 40,
+    attack: Attack = None,
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
@@ -63,13 +67,17 @@ def run(
     Start the same command on several machines with one --storage postgresql://... to share it.
     """
     from elasticgnn.experiment import WorkPlan, storage_url
+    from elasticgnn.experiment.flips import FlipFile, check_flips
     from elasticgnn.experiment.found import with_found
     from elasticgnn.experiment.jobs import run_jobs
 
     spec = chosen_study(name, dataset, model, quick=quick, search=search, runs=runs, epochs=epochs)
-    spec = with_found(spec, results)
+    spec = with_found(with_attack(spec, attack), results)
+    if attack is not None:
+        check_flips(spec, FlipFile(attack), data_root)
     url = storage_url(storage or str(results / "trials.db"))
-    run_jobs(spec, WorkPlan(url, results, data_root, width=width), jobs, show_progress)
+    plan = WorkPlan(url, results, data_root, width=width, attack=attack)
+    run_jobs(spec, plan, jobs, show_progress)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     show_table(spec, results, "json" if as_json else "terminal")
@@ -106,6 +114,13 @@ def chosen_study(
     return cut_down(spec) if quick else spec
 
 
+def with_attack(spec: "StudySpec", attack: Path | None) -> "StudySpec":
+    """The study, or the same on graphs that the flips of a file have changed."""
+    from elasticgnn.experiment.flips import FlipFile, attacked_study
+
+    return spec if attack is None else attacked_study(spec, FlipFile(attack))
+
+
 def show_table(spec: "StudySpec", results: Path, form: str, *, details: bool = False) -> None:
     """The study's table on standard output."""
     from elasticgnn.report import build_table
@@ -128,6 +143,7 @@ def status(
     name: Annotated[str | None, typer.Argument(help="a study; none means all")] = None,
     storage: Annotated[str | None, typer.Option(help="file, or postgresql://...")] = None,
     results: Results = FOLDER,
+    attack: Attack = None,
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
@@ -137,7 +153,8 @@ def status(
 
     url = storage_url(storage or str(results / "trials.db"))
     names = [name] if name else list(spec_names())
-    found = [study_status(chosen_study(each, quick=quick), url, results) for each in names]
+    specs = [with_attack(chosen_study(each, quick=quick), attack) for each in names]
+    found = [study_status(spec, url, results) for spec in specs]
     if as_json:
         print(json.dumps({"studies": found}))
         return
@@ -158,11 +175,12 @@ def table(
     dataset: Datasets = None,
     model: Models = None,
     results: Results = FOLDER,
+    attack: Attack = None,
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
     """Ours beside the paper's: mean ± deviation, 95 % interval, verdict, paired difference."""
-    spec = chosen_study(name, dataset, model, quick=quick)
+    spec = with_attack(chosen_study(name, dataset, model, quick=quick), attack)
     show_table(spec, results, "json" if as_json else form, details=details)
 
 
@@ -171,6 +189,7 @@ def plot(
     output: Annotated[Path, typer.Option(help="file ending in .svg, .png or .pdf")],
     dataset: Datasets = None,
     results: Results = FOLDER,
+    attack: Attack = None,
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
@@ -178,7 +197,8 @@ def plot(
     from elasticgnn.report import build_table
     from elasticgnn.report.plot import save_plot
 
-    save_plot(build_table(chosen_study(name, dataset, quick=quick), results), output)
+    spec = with_attack(chosen_study(name, dataset, quick=quick), attack)
+    save_plot(build_table(spec, results), output)
     print(json.dumps({"output": str(output)}) if as_json else f"wrote {output}")
 
 
@@ -186,6 +206,7 @@ def export(
     name: Name,
     output: Annotated[Path, typer.Option(help="folder to be made")],
     results: Results = FOLDER,
+    attack: Attack = None,
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
@@ -193,7 +214,8 @@ def export(
     from elasticgnn.report import build_table
     from elasticgnn.report.export import export_study
 
-    files = export_study(build_table(chosen_study(name, quick=quick), results), results, output)
+    spec = with_attack(chosen_study(name, quick=quick), attack)
+    files = export_study(build_table(spec, results), results, output, attack)
     names = [str(path.relative_to(output)) for path in files]
     print(json.dumps({"output": str(output), "files": names}) if as_json else "\n".join(names))
 

@@ -13,6 +13,7 @@ from elasticgnn.data import NodeTask
 from elasticgnn.experiment.cells import Cell, CellGroup, cell_groups
 from elasticgnn.experiment.environment import environment
 from elasticgnn.experiment.execute import SIDE_BY_SIDE, Bench, train_claims
+from elasticgnn.experiment.flips import AttackRecord, FlipFile
 from elasticgnn.experiment.ledger import Claim, Ledger
 from elasticgnn.experiment.liveness import Watch, beating
 from elasticgnn.experiment.progress import Progress
@@ -36,6 +37,7 @@ class WorkPlan:
     alone: int = 5  # runs of a rival claimed at once
     grace: float = 600.0  # seconds of silence after which a foreign worker counts as dead
     poll: float = 2.0
+    attack: Path | None = None  # flips applied to the data; the study names their digest
 
 
 def run_study(
@@ -64,7 +66,8 @@ class Worker:
             for group, own in zip(cell_groups(spec), watch, strict=True)
         ]
         self.written: set[str] = set()
-        self.loaded: tuple[tuple[str, float], NodeTask] | None = None
+        self.flips = matching_flips(spec, plan.attack)
+        self.loaded: tuple[tuple[str, float], NodeTask, AttackRecord | None] | None = None
         self.environment = environment()
         total = sum(expected_trainings(spec, group) for group, _ in self.groups)
         self.counts = {g.trials_name: count_runs(led.records()) for g, led in self.groups}
@@ -116,18 +119,34 @@ class Worker:
             train_claims(bench, claims, told)
 
     def task(self, group: CellGroup) -> NodeTask:
-        """The group's data; the last one used stays in memory."""
+        return self.data(group)[0]
+
+    def data(self, group: CellGroup) -> tuple[NodeTask, AttackRecord | None]:
+        """The group's data, and how they were attacked; the last ones used stay in memory."""
         key = group.dataset, group.level if self.spec.axis == "rate" else 0.0
         if self.loaded is None or self.loaded[0] != key:
-            task = load_task(self.spec.protocol, *key, self.plan.data_root)
-            self.loaded = (key, task)
-        return self.loaded[1]
+            root = self.plan.data_root
+            if self.flips is None:
+                self.loaded = (key, load_task(self.spec.protocol, *key, root), None)
+            else:
+                self.loaded = (key, *self.flips.attacked(group, root))
+        return self.loaded[1:]
 
     def write_cells(self, group: CellGroup, ledger: Ledger, records: Records) -> None:
+        attack = None if self.flips is None else self.data(group)[1]
         for model, cell in zip(group.models, group.cells, strict=True):
             result = cell_result(group, model, cell, records, ledger.environments())
-            write_result(self.plan.results, self.spec, result)
+            write_result(self.plan.results, self.spec, replace(result, attack=attack))
         self.written.add(group.trials_name)
+
+
+def matching_flips(spec: StudySpec, path: Path | None) -> FlipFile | None:
+    """The file that the study says it is attacked by; both have to name it, or neither."""
+    flips = None if path is None else FlipFile(path)
+    wanted, found = spec.protocol.attack, None if flips is None else flips.digest
+    if wanted != found:
+        raise ValueError(f"attack must be the study's file (digest {wanted}), got {found}")
+    return flips
 
 
 def group_needs(group: CellGroup, records: Records) -> Needs:

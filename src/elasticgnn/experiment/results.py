@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from elasticgnn.experiment.cells import Cell
+from elasticgnn.experiment.flips import AttackRecord
 from elasticgnn.experiment.record import RunRecord
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Protocol, StudySpec
@@ -39,6 +40,7 @@ class CellResult:
     runs: tuple[RunRecord, ...]
     candidates: tuple[Candidate, ...]
     environments: tuple[Mapping[str, str], ...]
+    attack: AttackRecord | None = None
 
     def metric(self, name: str) -> list[float]:
         """The metric of each run, in the order of the runs."""
@@ -50,6 +52,7 @@ class CellResult:
             "pool": self.pool,
             "cell": asdict(self.cell),
             "protocol": asdict(self.protocol),
+            **({} if self.attack is None else {"attack": asdict(self.attack)}),
             "search": self.search,
             "selected": self.selected.to_json(),
             "environments": [dict(environment) for environment in self.environments],
@@ -70,6 +73,7 @@ class CellResult:
             runs=tuple(RunRecord.from_json(run) for run in table["runs"]),
             candidates=tuple(read_candidate(row) for row in table["candidates"]),
             environments=tuple(table["environments"]),
+            attack=AttackRecord(**table["attack"]) if "attack" in table else None,
         )
 
 

@@ -50,7 +50,7 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class Protocol:
-    """What all trainings of a study share."""
+    """What all trainings of a study share; `attack` is the digest of the flips applied first."""
 
     data: str = "benchmark"
     normalize_features: bool = True
@@ -59,6 +59,7 @@ class Protocol:
     patience: int | None = None
     runs: int = 10
     seed: int = 0
+    attack: str | None = None
 
     def __post_init__(self) -> None:
         if self.data not in DATA:
@@ -71,6 +72,8 @@ class Protocol:
     def fingerprint(self) -> str:
         """Eight hex digits: trainings under another protocol are never mixed with these."""
         values = {name: value for name, value in asdict(self).items() if name != "runs"}
+        if self.attack is None:
+            del values["attack"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
 
 

@@ -26,12 +26,26 @@ LONG_NAMES = {
 
 def load_task(protocol: Protocol, dataset: str, rate: float, root: Path | None = None) -> NodeTask:
     """The task that a study means by `dataset` (at an attack rate, for attacked graphs)."""
+    attacked = protocol.data == "attacked"
+    return named_task(protocol, f"{dataset}-meta-{rate:g}" if attacked else dataset, root)
+
+
+def clean_task(protocol: Protocol, dataset: str, known_as: str, root: Path | None) -> NodeTask:
+    """The task before an attack that was made on the data set `known_as`.
+
+    Studies on attacked graphs start from the component that Metattack did, or, where the flips
+    belong to the data set as it is published, from that.
+    """
+    published = LONG_NAMES.get(dataset, dataset)
+    from_component = protocol.data == "attacked" and known_as != published
+    return named_task(protocol, f"{dataset}-meta-0" if from_component else dataset, root)
+
+
+def named_task(protocol: Protocol, name: str, root: Path | None) -> NodeTask:
     if protocol.data == "toy":
         return toy_task(torch.Generator().manual_seed(7))
-    attacked = protocol.data == "attacked"
-    name = f"{dataset}-meta-{rate:g}" if attacked else LONG_NAMES.get(dataset, dataset)
     normalize = None if protocol.normalize_features else False  # None: as the data set needs it
-    return load(name, root=root, normalize_features=normalize)
+    return load(LONG_NAMES.get(name, name), root=root, normalize_features=normalize)
 
 
 def run_split(task: NodeTask, protocol: Protocol, run: int) -> Split:

@@ -16,7 +16,9 @@ from elasticgnn.report.render import to_csv, to_latex, to_markdown
 from elasticgnn.report.table import Entry, Table
 
 
-def export_study(table: Table, results: Path, output: Path) -> list[Path]:
+def export_study(
+    table: Table, results: Path, output: Path, attack: Path | None = None
+) -> list[Path]:
     """The files written to `output`, which must be empty or absent."""
     if output.exists() and any(output.iterdir()):
         raise ValueError(f"output must be an empty or absent folder, got {output.name!r}")
@@ -33,6 +35,8 @@ def export_study(table: Table, results: Path, output: Path) -> list[Path]:
     write_whole(output / "environment.json", json.dumps(environments(run), indent=1) + "\n")
     write_whole(output / "seeds.json", json.dumps(seeds(table, run), indent=1) + "\n")
     write_spec(table, output)
+    if attack is not None:
+        copy(attack, output)
     save_plot(table, output / "figure.svg")
     return sorted(path for path in output.rglob("*") if path.is_file())
 

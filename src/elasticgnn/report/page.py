@@ -65,7 +65,7 @@ def study_data(table: Table) -> dict[str, Any]:
         "baseline": spec.baseline,
         "digits": digits_of(table),
         "runs": spec.protocol.runs,
-        "notes": spec.notes,
+        "notes": [*table.attacks(), *spec.notes],
         "agreement": table.agreement(),
         "counts": {word: table.count(word) for word in ("within", "above", "below", "not run")},
         "entries": entries,

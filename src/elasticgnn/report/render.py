@@ -127,7 +127,7 @@ def to_markdown(table: Table) -> str:
         "Every cell; the paired difference is the mean over runs with the same split and seed, "
         "± half its 95 % interval:",
         markdown_lines(details(table)),
-        "\n".join(f"* {note}" for note in spec.notes),
+        "\n".join(f"* {note}" for note in (*table.attacks(), *spec.notes)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -159,6 +159,12 @@ def to_rows(table: Table) -> list[dict[str, Any]]:
     return [to_row(table, entry) for entry in table.entries]
 
 
+def columns(table: Table) -> tuple[str, ...]:
+    """The names of a record's values; those of the attack only where there was one."""
+    attack = ("attack", "attack_rate", "attack_graph")
+    return COLUMNS if table.spec.protocol.attack is None else (*COLUMNS, *attack)
+
+
 def to_row(table: Table, entry: Entry) -> dict[str, Any]:
     ours, pair, paper, result = entry.ours, entry.against_baseline, entry.published, entry.result
     values = (
@@ -169,7 +175,9 @@ def to_row(table: Table, entry: Entry) -> dict[str, Any]:
         pair and pair.mean, pair and finite(pair.low), pair and finite(pair.high),
         result and result.search, result and table.setting_label(entry.cell, result.selected),
     )  # fmt: skip
-    return dict(zip(COLUMNS, values, strict=True))
+    attack = result and result.attack
+    of_attack = (attack.file, attack.rate, attack.fingerprint) if attack else (None, None, None)
+    return dict(zip(columns(table), (*values, *of_attack), strict=False))
 
 
 def finite(value: float) -> float | None:
@@ -178,7 +186,7 @@ def finite(value: float) -> float | None:
 
 def to_csv(table: Table) -> str:
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(stream, columns(table), lineterminator="\n")
     writer.writeheader()
     for row in to_rows(table):
         writer.writerow({k: f"{v:.4f}" if isinstance(v, float) else v for k, v in row.items()})
@@ -198,4 +206,5 @@ def print_table(table: Table, *, show_details: bool = False) -> None:
     for line in lines[1:]:
         grid.add_row(*line)
     console.print(grid)
-    console.print(LEGEND)
+    for remark in (LEGEND, *table.attacks()):
+        console.print(remark)

@@ -53,6 +53,16 @@ class Table:
         every = self.spec.remarks
         return [r.text for r in every if r.is_about(cell.dataset, cell.level, cell.model)]
 
+    def attacks(self) -> list[str]:
+        """One sentence per attack that the results name: file, method, clean graph, share."""
+        found = {entry.result.attack: None for entry in self.entries if entry.result is not None}
+        return [
+            f"Attack: {a.file} ({a.method}), {a.flips} flips, {100 * a.rate:.1f} % of the edges of "
+            f"graph {a.fingerprint[:12]}."
+            for a in found
+            if a is not None
+        ]
+
     def count(self, *verdicts: str) -> int:
         return sum(entry.verdict in verdicts for entry in self.entries)
 
