@@ -26,7 +26,7 @@ from elasticgnn.data import NodeTask, Split, load
 from elasticgnn.nn import ModelSettings
 
 GCN = ModelSettings("gcn", hidden_channels=16)
-SCALES = (0.3, 1.0)  # of the initial weights, in turn
+SCALES = (0.3, 0.15, 0.5)  # of the initial weights, in turn
 RUNS = 3
 
 

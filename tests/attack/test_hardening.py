@@ -28,3 +28,16 @@ def test_other_models_are_refused():
     gcn = make_model("gcn", task, torch.Generator().manual_seed(0))
     with pytest.raises(ValueError, match="model must be an ElasticGNN"):
         with_penalty(gcn)
+
+
+def test_concave_penalties_are_attacked_through_convex_neighbours_too():
+    from elasticgnn.attack.hardening import routes
+
+    task = planted_task()
+    model = make_model("elastic", task, torch.Generator().manual_seed(0))
+    assert routes(model) == [model]
+    hardened = with_penalty(model)
+    ways = routes(hardened)
+    assert ways[0] is hardened
+    assert [way.penalty.norm for way in ways] == ["mcp", "l21", "mcp"]
+    assert ways[2].penalty.concavity > hardened.penalty.concavity

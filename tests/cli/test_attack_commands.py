@@ -130,6 +130,35 @@ def test_robustness_shows_transfer_and_adaptive_rows(run, monkeypatch, tmp_path)
     assert "20 %" in table
 
 
+def test_metattack_is_adaptive_by_poisoning_through_each_model_and_penalties_are_selectable(
+    run, monkeypatch
+):
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    words = ["robustness", "planted", "--models", "elastic:mcp:1:0:3,elastic+scad,gcn,mlp"]
+    words += ["--attacks", "metattack,grbcd", "--rates", "0.2", "--seeds", "1", "--epochs", "10"]
+    facts = json.loads(run(*words, "--attack-epochs", "4", "--json").stdout)
+    found = {(o["model"], o["attack"], o["mode"]): o["accuracy"][0] for o in facts["outcomes"]}
+    assert ("mlp", "metattack", "adaptive") not in found
+    for model in ("elastic:mcp:1:0:3", "elastic+scad", "gcn"):
+        for method in ("metattack", "grbcd"):
+            assert found[model, method, "adaptive"] <= found[model, method, "transfer"]
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ("gcn:mcp", "penalty of elastic only"),
+        ("elastic+other", r"elastic\+mcp"),
+        ("elastic:mcp:a", "numbers after the norm"),
+        ("other", "name must be one of"),
+    ],
+)
+def test_robustness_refuses_models_it_cannot_read(models, message, run, monkeypatch):
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    with pytest.raises(ValueError, match=message):
+        run("robustness", "planted", "--models", models)
+
+
 def test_robustness_refuses_unknown_attacks_and_rates(run, monkeypatch):
     monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
     with pytest.raises(ValueError, match="attacks must be among"):

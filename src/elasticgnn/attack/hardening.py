@@ -1,6 +1,9 @@
 """A trained ElasticGNN with another penalty at prediction time."""
 
 import copy
+from dataclasses import replace
+
+from torch import nn
 
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.problem import ElasticPenalty
@@ -19,3 +22,18 @@ def with_penalty(model: ElasticGNN, penalty: ElasticPenalty = HARDENED) -> Elast
     changed = copy.deepcopy(model)
     changed.propagation.initial = penalty
     return changed
+
+
+def routes(model: nn.Module) -> list[nn.Module]:
+    """The models that an attacker of `model` goes through: itself first.
+
+    A concave penalty has no gradient on edges that it has torn. It is attacked through its convex
+    and its less concave neighbour too, which have the same weights.
+    """
+    if not isinstance(model, ElasticGNN) or model.penalty.norm not in ("mcp", "scad"):
+        return [model]
+    penalty = model.penalty
+    assert penalty.concavity is not None  # concave penalties fill in their default
+    convex = replace(penalty, norm="l21", concavity=None)
+    milder = replace(penalty, concavity=2.4 * penalty.concavity)
+    return [model, with_penalty(model, convex), with_penalty(model, milder)]

@@ -6,12 +6,9 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from elasticgnn.nn import ModelSettings
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +18,11 @@ def register(app: typer.Typer) -> None:
 def robustness(
     data: Annotated[str, typer.Argument(help="a name from `elasticgnn data list`")] = "cora",
     models: Annotated[
-        str, typer.Option(help="comma-separated; elastic:mcp is elastic with another norm")
+        str,
+        typer.Option(
+            help="comma-separated; elastic:mcp:3:0:2.5 trains with norm, lambda1, lambda2 and "
+            "concavity, elastic+mcp only predicts with MCP"
+        ),
     ] = "elastic,appnp,gcn,mlp",
     attacks: Annotated[
         str, typer.Option(help="of metattack, prbcd, grbcd, pgd, random, dice")
@@ -40,16 +41,17 @@ def robustness(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Attacks each model by transfer and through itself; the MLP shows where the graph hurts."""
+    from elasticgnn.attack.contestant import read_contestant
     from elasticgnn.attack.meta import MetattackSettings
     from elasticgnn.attack.perturbation import component_task
     from elasticgnn.attack.robustness import RobustnessPlan, measure_robustness, quick, table
     from elasticgnn.data import load
+    from elasticgnn.nn import ModelSettings
     from elasticgnn.training import TrainingPlan
 
+    base = ModelSettings(dropout=dropout, lambda1=lambda1, lambda2=lambda2)
     plan = RobustnessPlan(
-        models=tuple(
-            (name, model_settings(name, lambda1, lambda2, dropout)) for name in words(models)
-        ),
+        models=tuple(read_contestant(name, base) for name in words(models)),
         attacks=tuple(words(attacks)),
         rates=tuple(number(rate) for rate in words(rates)),
         seeds=seeds,
@@ -78,18 +80,6 @@ def number(text: str) -> float:
         return float(text)
     except ValueError:
         raise ValueError(f"rates must be numbers, got {text!r}") from None
-
-
-def model_settings(name: str, lambda1: float, lambda2: float, dropout: float) -> ModelSettings:
-    """The settings of `name`, where "elastic:mcp" names the norm too."""
-    from elasticgnn.nn import ModelSettings
-
-    kind: Any
-    norm: Any
-    kind, _, norm = name.partition(":")
-    return ModelSettings(
-        kind, dropout=dropout, lambda1=lambda1, lambda2=lambda2, norm=norm or "l21"
-    )
 
 
 def say(line: str) -> None:
