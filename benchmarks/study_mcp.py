@@ -15,7 +15,7 @@ attacks of the study at that seed and rate, those found for the other families i
 
 import argparse
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 

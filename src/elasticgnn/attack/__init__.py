@@ -9,9 +9,9 @@ from elasticgnn.attack.meta import MetattackSettings as MetattackSettings
 from elasticgnn.attack.meta import metattack as metattack
 from elasticgnn.attack.perturbation import Perturbation as Perturbation
 from elasticgnn.attack.perturbation import load_perturbation as load_perturbation
-from elasticgnn.attack.prbcd import GradientSettings as GradientSettings
 from elasticgnn.attack.run import METHODS as METHODS
 from elasticgnn.attack.run import attack as attack
+from elasticgnn.attack.search import GradientSettings as GradientSettings
 from elasticgnn.attack.shipped import shipped as shipped
 from elasticgnn.attack.shipped import shipped_names as shipped_names
 from elasticgnn.attack.suspicion import EdgeScores as EdgeScores

@@ -1,8 +1,12 @@
 """A graph under attack: its 0/1 adjacency, degrees, and which pairs were flipped already."""
 
+from collections.abc import Iterable
+
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch import Tensor
 
 from elasticgnn.attack.constraints import Constraints, DegreeTest, PowerLaw
 from elasticgnn.graph import Graph
@@ -59,6 +63,18 @@ class Flippable:
             return True
         step = -1 if edge else 1
         return bool(self.test.allows(self.degree, ends[:1], ends[1:], step)[0, 0])
+
+    def flip_allowed(self, pairs: Iterable[tuple[int, int]], upto: int) -> None:
+        """Flips those that are allowed, one after the other, until `upto` are flipped in all."""
+        for tail, head in pairs:
+            if len(self.flipped) >= upto:
+                return
+            if self.may_flip(tail, head):
+                self.flip(tail, head)
+
+    def pairs(self) -> Tensor:
+        """The flips so far (k, 2), in order."""
+        return torch.tensor(self.flipped, dtype=torch.int64).reshape(-1, 2)
 
     def flip(self, tail: int, head: int) -> None:
         """Adds the edge or takes it away."""

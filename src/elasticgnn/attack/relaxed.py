@@ -9,11 +9,6 @@ from elasticgnn.graph import Graph
 from elasticgnn.graph.merge import Edges
 
 
-def pair_keys(pairs: Tensor, num_nodes: int) -> Tensor:
-    """One number per pair (k, 2) with tail < head, in the order of a graph's edges."""
-    return pairs[:, 0] * num_nodes + pairs[:, 1]
-
-
 def key_pairs(keys: Tensor, num_nodes: int) -> Tensor:
     """The pairs (k, 2) of their keys."""
     return torch.stack((keys // num_nodes, keys % num_nodes), dim=1)

@@ -14,8 +14,8 @@ from elasticgnn.attack.contestant import Contestant
 from elasticgnn.attack.evaluation import fixed_or_drawn
 from elasticgnn.attack.hardening import routes
 from elasticgnn.attack.meta import MetattackSettings
-from elasticgnn.attack.prbcd import GradientSettings
 from elasticgnn.attack.run import METHODS, attack
+from elasticgnn.attack.search import GradientSettings
 from elasticgnn.attack.victim import Retraining, Victim
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.graph import Graph

@@ -1,6 +1,5 @@
 """`attack`: flips on a task's graph by any method, as one record."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -8,15 +7,16 @@ from torch import Tensor, nn
 
 from elasticgnn.attack.budget import AttackBudget
 from elasticgnn.attack.constraints import Constraints
+from elasticgnn.attack.grbcd import grbcd
 from elasticgnn.attack.meta import MetattackSettings, metattack
 from elasticgnn.attack.perturbation import Perturbation, flat_settings
-from elasticgnn.attack.prbcd import Flips, GradientSettings, grbcd, prbcd
+from elasticgnn.attack.prbcd import prbcd
+from elasticgnn.attack.search import Flips, GradientSettings, Progress, Search
 from elasticgnn.attack.simple import dice, random_flips
 from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask, Split
 
 METHODS = ("metattack", "prbcd", "grbcd", "pgd", "random", "dice")
-Progress = Callable[[int, float], None]
 Settings = MetattackSettings | GradientSettings | Constraints
 LARGEST_PGD = 20_000_000  # pairs: beyond this a block is the way
 
@@ -58,9 +58,8 @@ def attack(
         if victim is None:
             raise ValueError(f"victim must be a trained model for method {method!r}, got None")
         nodes = split.test if targets is None else targets
-        found = descend(method, Victim(victim, task, nodes, loss=chosen.loss), flips, chosen)(
-            generator, split, progress
-        )
+        aimed = Victim(victim, task, nodes, loss=chosen.loss)
+        found = descend(method, Search(aimed, flips, chosen, generator, None, progress), split)
     return Perturbation(
         pairs=found.pairs,
         fingerprint=task.graph.fingerprint,
@@ -86,21 +85,14 @@ def check_settings(method: str, settings: Settings | None) -> Settings:
     return settings
 
 
-def descend(
-    method: str, victim: Victim, flips: int, settings: GradientSettings
-) -> Callable[[torch.Generator, Split, Progress], Flips]:
-    """The gradient attack `method`, ready to run."""
-    size = victim.task.num_nodes
+def descend(method: str, search: Search, split: Split) -> Flips:
+    """The gradient attack `method`; its victim learns on meanwhile where the settings say so."""
+    size, settings = search.victim.task.num_nodes, search.settings
     if method == "pgd":
         every = size * (size - 1) // 2
         if every > LARGEST_PGD:
             raise ValueError(f"pgd must have at most {LARGEST_PGD} pairs, got {every}: use prbcd")
-        settings = replace(settings, block_size=every, fresh_epochs=0)
-    search = grbcd if method == "grbcd" else prbcd
-
-    def run(generator: torch.Generator, split: Split, progress: Progress) -> Flips:
-        plan = settings.poisoning
-        retrain = None if plan is None else victim.follow(split, plan)
-        return search(victim, flips, settings, generator, retrain, progress)
-
-    return run
+        search = replace(search, settings=replace(settings, block_size=every, fresh_epochs=0))
+    if settings.poisoning is not None:
+        search = replace(search, retrain=search.victim.follow(split, settings.poisoning))
+    return grbcd(search) if method == "grbcd" else prbcd(search)

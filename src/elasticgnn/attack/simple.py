@@ -19,10 +19,10 @@ def random_flips(
     for _ in range(ROUNDS):
         drawn = random_keys(task.num_nodes, 2 * (flips - len(state.flipped)), generator)
         new = drawn[~torch.isin(drawn, edge_keys(task.graph))]
-        flip_all(state, shuffled(new, generator), flips, task)
+        state.flip_allowed(as_pairs(shuffled(new, generator), task), flips)
         if len(state.flipped) >= flips:
             break
-    return as_pairs(state)
+    return state.pairs()
 
 
 def dice(
@@ -41,10 +41,11 @@ def dice(
         drawn = random_keys(task.num_nodes, 4 * missing, generator)
         drawn = drawn[~torch.isin(drawn, edges) & other_class(drawn, labels)]
         add = shuffled(drawn, generator)[: missing - len(remove)]
-        flip_all(state, shuffled(torch.cat((remove, add)), generator), flips, task)
+        mixed = shuffled(torch.cat((remove, add)), generator)
+        state.flip_allowed(as_pairs(mixed, task), flips)
         if len(state.flipped) >= flips:
             break
-    return as_pairs(state)
+    return state.pairs()
 
 
 def same_class(keys: Tensor, labels: Tensor) -> Tensor:
@@ -63,14 +64,6 @@ def shuffled(keys: Tensor, generator: torch.Generator) -> Tensor:
     return keys[torch.randperm(len(keys), generator=generator)]
 
 
-def flip_all(state: Flippable, keys: Tensor, flips: int, task: NodeTask) -> None:
-    """Flips those that are allowed until there are `flips`."""
-    for tail, head in key_pairs(keys, task.num_nodes).tolist():
-        if len(state.flipped) == flips:
-            return
-        if state.may_flip(tail, head):
-            state.flip(tail, head)
-
-
-def as_pairs(state: Flippable) -> Tensor:
-    return torch.tensor(state.flipped, dtype=torch.int64).reshape(-1, 2)
+def as_pairs(keys: Tensor, task: NodeTask) -> list[tuple[int, int]]:
+    """Keys as (tail, head)."""
+    return [(tail, head) for tail, head in key_pairs(keys, task.num_nodes).tolist()]

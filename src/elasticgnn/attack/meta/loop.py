@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
 
 from elasticgnn.attack.adjacency import Flippable
@@ -58,7 +57,7 @@ def metattack(
             break
         progress(len(state.flipped), gradient.loss)
     return Perturbation(
-        pairs=torch.tensor(state.flipped, dtype=torch.int64).reshape(-1, 2),
+        pairs=state.pairs(),
         fingerprint=task.graph.fingerprint,
         method="metattack",
         seed=generator.initial_seed(),
@@ -88,10 +87,4 @@ def next_gradient(
 def take_best(state: Flippable, gradient: PairGradient, count: int) -> None:
     """Flips the `count` best pairs that are still allowed one after the other."""
     found = best_flips(gradient, state, 1 if count == 1 else count + SPARE)
-    taken = 0
-    for tail, head in np.asarray(found.pairs).tolist():
-        if taken == count:
-            return
-        if state.may_flip(tail, head):
-            state.flip(tail, head)
-            taken += 1
+    state.flip_allowed(found.pairs.tolist(), len(state.flipped) + count)
