@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from elasticgnn.experiment import load_spec, spec_names
+from elasticgnn.experiment import Cell, load_spec, read_result, spec_names
 from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
 from elasticgnn.report.export import export_study
 from elasticgnn.report.plot import save_plot
 from elasticgnn.report.publish import BEGIN, END, publish
 from elasticgnn.report.render import print_table, to_csv, to_latex, to_markdown, to_rows
+from elasticgnn.report.statistics import summarize, word
+from elasticgnn.report.table import paired_runs
 
 
 @pytest.fixture
@@ -142,3 +144,32 @@ def test_publishing_needs_the_markers(results, tmp_path):
     document.write_text("no markers")
     with pytest.raises(ValueError, match="document must contain"):
         publish([], tmp_path, document)
+
+
+def test_table_1_says_whether_elastic_and_appnp_tie(results):
+    table = build_table(load_spec("table1"), results)
+    text = to_markdown(table)
+    assert "| ElasticGNN - APPNP, paired |" in text
+    difference = table.contrast("cora", 0.0)
+    assert difference.mean == pytest.approx(82.7 - 82.2)
+    assert "+0.5 ± 0.0 higher |" in text
+    assert "ElasticGNN - APPNP, paired" in to_latex(table)
+    alone = load_spec("table1").restricted(models=("elastic",))
+    assert "paired |" not in to_markdown(build_table(alone, results)).split("Every cell")[0]
+
+
+def test_an_interval_around_zero_is_a_tie():
+    assert word(summarize([1.0, -1.0, 0.5])) == "tie"
+    assert word(summarize([1.0, 1.1, 1.2])) == "higher"
+    assert word(summarize([-1.0, -1.1, -1.2])) == "lower"
+
+
+def test_only_runs_of_the_same_split_and_seed_are_paired(results):
+    spec = load_spec("table1")
+    one, two = (
+        read_result(results, spec, Cell("cora", 0.0, name)) for name in ("elastic", "appnp")
+    )
+    fewer = replace(two, runs=two.runs[:4])
+    assert paired_runs(spec, one, fewer).count == 4
+    other = replace(two, runs=tuple(replace(run, split="another") for run in two.runs))
+    assert paired_runs(spec, one, other) is None

@@ -120,6 +120,7 @@ class StudySpec:
     notes: tuple[str, ...] = ()
     remarks: tuple[Remark, ...] = ()
     found: Mapping[tuple[str, str, float], Setting] = field(default_factory=dict)
+    compare: str | None = None  # the model whose paired difference to the baseline a table shows
 
     def model(self, name: str) -> ModelSpec:
         for model in self.models:
@@ -159,7 +160,7 @@ def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
     """The study in `table`; every name in it is checked."""
     allowed = {"title", "metric", "unit", "pool", "protocol", "datasets", "axis", "levels"}
     allowed |= {"models", "search", "baseline", "tolerance", "paper", "notes", "found", "defaults"}
-    allowed |= {"remarks"}
+    allowed |= {"remarks", "compare"}
     if unknown := sorted(set(table) - allowed):
         raise ValueError(f"{name} must have keys of {sorted(allowed)}, got {unknown}")
     axis = str(table.get("axis", "none"))
@@ -180,6 +181,7 @@ def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
         models=tuple(parse_model(k, v, defaults) for k, v in table["models"].items()),
         search=parse_search(table.get("search", {})),
         baseline=table.get("baseline"),
+        compare=table.get("compare"),
         tolerance=Tolerance(**table.get("tolerance", {})),
         notes=tuple(table.get("notes", [])),
         remarks=tuple(parse_remark(remark) for remark in table.get("remarks", [])),
@@ -247,8 +249,9 @@ def parse_found(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str, 
 
 def check_names(spec: StudySpec) -> StudySpec:
     """`spec` itself, if its baseline and its remarks name what it has."""
-    if spec.baseline is not None:
-        spec.model(spec.baseline)
+    for name in (spec.baseline, spec.compare):
+        if name is not None:
+            spec.model(name)
     for remark in spec.remarks:
         spec.restricted(remark.datasets, remark.models)
         if unknown := sorted(set(remark.levels) - set(spec.levels)):

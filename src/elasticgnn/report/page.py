@@ -13,7 +13,7 @@ from elasticgnn.experiment.record import RunRecord
 from elasticgnn.experiment.results import CellResult, write_whole
 from elasticgnn.report.plot import mean_series
 from elasticgnn.report.render import digits_of, finite
-from elasticgnn.report.statistics import Summary
+from elasticgnn.report.statistics import Summary, word
 from elasticgnn.report.table import Entry, Table
 
 ASSETS = resources.files("elasticgnn.report") / "assets"
@@ -63,6 +63,8 @@ def study_data(table: Table) -> dict[str, Any]:
         "datasets": [d for d in spec.datasets if any(e["dataset"] == d for e in entries)],
         "models": [{"name": model.name, "title": model.title} for model in spec.models],
         "baseline": spec.baseline,
+        "compare": spec.compare,
+        "contrast": table.contrast_title,
         "digits": digits_of(table),
         "runs": spec.protocol.runs,
         "notes": [*table.attacks(), *spec.notes],
@@ -85,6 +87,7 @@ def entry_data(table: Table, entry: Entry) -> dict[str, Any]:
         "verdict": entry.verdict,
         "ours": summary_data(entry.ours),
         "paired": summary_data(entry.against_baseline),
+        "word": entry.against_baseline and word(entry.against_baseline),
         "paper": paper and [paper.mean, paper.std],
         "remarks": table.remarks(entry),
     }

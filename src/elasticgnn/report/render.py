@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from elasticgnn.experiment.spec import Published
-from elasticgnn.report.statistics import Summary
+from elasticgnn.report.statistics import Summary, word
 from elasticgnn.report.table import Entry, Table
 
 MARKS = {"within": "=", "above": "↑", "below": "↓", "not run": "", "not in the paper": ""}
@@ -75,13 +75,26 @@ def short_cell(table: Table, entry: Entry) -> str:
 
 
 def matrix(table: Table) -> list[list[str]]:
-    """Header and rows of short cells: one line per data set and level, one column per model."""
-    lines = [["", *(model.title for model in table.spec.models)]]
+    """Header and rows of short cells: one line per data set and level, one column per model.
+
+    A last column says how the study's own model compares with its baseline on the same splits.
+    """
+    last = table.contrast_title
+    lines = [["", *(model.title for model in table.spec.models), *([last] if last else [])]]
     for dataset, level in table.rows:
         entries = [table.entry(dataset, level, model.name) for model in table.spec.models]
-        label = row_label(table, dataset, level)
-        lines.append([label, *(short_cell(table, entry) for entry in entries)])
+        cells = [short_cell(table, entry) for entry in entries]
+        if last:
+            cells.append(contrast_cell(table, dataset, level))
+        lines.append([row_label(table, dataset, level), *cells])
     return lines
+
+
+def contrast_cell(table: Table, dataset: str, level: float) -> str:
+    """Mean ± half the 95 % interval, and whether that is a tie."""
+    difference = table.contrast(dataset, level)
+    text = signed(difference, digits_of(table))
+    return text if difference is None or text == "–" else f"{text} {word(difference)}"
 
 
 def details(table: Table) -> list[list[str]]:
@@ -111,7 +124,9 @@ def details(table: Table) -> list[list[str]]:
 
 LEGEND = (
     "Ours: mean ± standard deviation over the runs, the paper's number in brackets; "
-    "= within, ↑ above, ↓ below the paper's mean by more than the study's tolerance."
+    "= within, ↑ above, ↓ below the paper's mean by more than the study's tolerance. "
+    "Paired: mean difference over runs with the same split and seed ± half its 95 % interval; "
+    "a tie where the interval contains 0."
 )
 
 
@@ -124,8 +139,7 @@ def to_markdown(table: Table) -> str:
         table.agreement(),
         f"{LEGEND} Tolerance: {margin}, whichever is wider.",
         markdown_lines(matrix(table)),
-        "Every cell; the paired difference is the mean over runs with the same split and seed, "
-        "± half its 95 % interval:",
+        "Every cell:",
         markdown_lines(details(table)),
         "\n".join(f"* {note}" for note in (*table.attacks(), *spec.notes)),
     ]

@@ -45,6 +45,13 @@ def paired(ours: Sequence[float], baseline: Sequence[float]) -> Summary:
     return summarize([a - b for a, b in zip(ours, baseline, strict=True)])
 
 
+def word(difference: Summary) -> str:
+    """ "tie" where the interval of a paired difference contains 0, else "higher" or "lower"."""
+    if difference.low <= 0 <= difference.high:
+        return "tie"
+    return "higher" if difference.mean > 0 else "lower"
+
+
 def verdict(mean: float, published: Published, tolerance: Tolerance) -> str:
     """ "within", "above" or "below" the published mean, allowing for its deviation."""
     margin = max(tolerance.std * (published.std or 0.0), tolerance.points)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elasticgnn.experiment.cells import Cell, cells
@@ -41,6 +40,21 @@ class Table:
         return tuple(
             (dataset, level) for dataset in self.spec.datasets for level in self.spec.levels
         )
+
+    @property
+    def contrast_title(self) -> str | None:
+        """What the last column shows: the study's model minus its baseline; None if not run."""
+        if self.spec.compare is None or self.spec.baseline is None:
+            return None
+        if not any(self.contrast(*row) for row in self.rows):
+            return None
+        ours, other = (self.spec.model(n).title for n in (self.spec.compare, self.spec.baseline))
+        return f"{ours} - {other}, paired"
+
+    def contrast(self, dataset: str, level: float) -> Summary | None:
+        """The paired difference of a row, if the study compares and both were run."""
+        cell = Cell(dataset, level, self.spec.compare or "")
+        return next((e.against_baseline for e in self.entries if e.cell == cell), None)
 
     def setting_label(self, cell: Cell, setting: Setting) -> str:
         """The setting in words, without what the cell's model ignores."""
@@ -92,21 +106,28 @@ def build_entry(spec: StudySpec, cell: Cell, results: dict[Cell, CellResult | No
     if result is None or spec.metric == "objective":
         word = "not run" if result is None else "not in the paper"
         return Entry(cell, published, result, None, word, None)
-    values = result.metric(spec.metric)
-    ours = summarize(values)
+    ours = summarize(result.metric(spec.metric))
     word = (
         "not in the paper" if published is None else verdict(ours.mean, published, spec.tolerance)
     )
-    return Entry(cell, published, result, ours, word, paired_entry(spec, cell, values, results))
+    return Entry(cell, published, result, ours, word, paired_entry(spec, result, results))
 
 
 def paired_entry(
-    spec: StudySpec, cell: Cell, values: Sequence[float], results: dict[Cell, CellResult | None]
+    spec: StudySpec, result: CellResult, results: dict[Cell, CellResult | None]
 ) -> Summary | None:
     """The paired difference to the baseline of the same row, if both were run."""
-    if spec.baseline is None or spec.baseline == cell.model:
+    if spec.baseline is None or spec.baseline == result.cell.model:
         return None
-    other = results.get(Cell(cell.dataset, cell.level, spec.baseline))
-    if other is None or len(other.runs) != len(values):
+    other = results.get(replace(result.cell, model=spec.baseline))
+    return None if other is None else paired_runs(spec, result, other)
+
+
+def paired_runs(spec: StudySpec, result: CellResult, other: CellResult) -> Summary | None:
+    """The summary of the differences over the runs that both have with the same split and seed."""
+    partner = {(run.run, run.seed, run.split): run for run in other.runs}
+    both = [run for run in result.runs if (run.run, run.seed, run.split) in partner]
+    if not both:
         return None
-    return paired(values, other.metric(spec.metric))
+    against = [partner[run.run, run.seed, run.split].metric(spec.metric) for run in both]
+    return paired([run.metric(spec.metric) for run in both], against)

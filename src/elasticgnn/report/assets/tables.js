@@ -18,7 +18,8 @@ function find(study, dataset, level, model) {
 
 /** Rows are data sets and levels, columns are models; every number is a button. */
 function studyTable(study) {
-  const head = element("tr", {}, element("th", {}, ""), ...study.models.map((model) => element("th", {}, model.title)));
+  const titles = [...study.models.map((model) => model.title), ...(study.contrast ? [study.contrast] : [])];
+  const head = element("tr", {}, element("th", {}, ""), ...titles.map((title) => element("th", {}, title)));
   const rows = study.datasets.flatMap((dataset) => study.levels.map((level) => tableRow(study, dataset, level)));
   return element("div", { class: "scroll", tabindex: "0" },
     element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
@@ -28,7 +29,16 @@ function tableRow(study, dataset, level) {
   const entries = study.models.map((model) => find(study, dataset, level, model.name));
   const best = Math.max(...entries.map((entry) => (entry && entry.ours ? entry.ours[0] : -Infinity)));
   return element("tr", {}, element("th", { scope: "row" }, rowLabel(study, dataset, level)),
-    ...entries.map((entry) => tableCell(study, entry, best)));
+    ...entries.map((entry) => tableCell(study, entry, best)),
+    study.contrast ? contrastCell(study, find(study, dataset, level, study.compare)) : null);
+}
+
+/** The study's own model minus its baseline on the same splits, and whether that is a tie. */
+function contrastCell(study, entry) {
+  if (!entry || !entry.paired || entry.paired[2] === null) return element("td", {}, "");
+  const [mean, , low, high] = entry.paired;
+  const text = `${mean >= 0 ? "+" : ""}${shown(mean, study.digits)} ± ${shown((high - low) / 2, study.digits)}`;
+  return element("td", { class: "number contrast" }, text, element("small", {}, entry.word));
 }
 
 function tableCell(study, entry, best) {
