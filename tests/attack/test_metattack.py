@@ -1,5 +1,7 @@
 """Metattack against its plain dense definition, and the rules it must keep."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from attack.small_task import planted_split, planted_task
 from elasticgnn.attack import AttackBudget, Constraints, MetattackSettings, metattack
 from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.meta.candidates import best_flips
-from elasticgnn.attack.meta.loop import next_gradient
+from elasticgnn.attack.meta.loop import draw_starts, next_gradient
 from elasticgnn.attack.meta.surrogate import build_surrogate, draw_weights
 
 OBJECTIVES = ("self", "train", "both")
@@ -49,7 +51,7 @@ def assert_pairs_close(sparse, dense):
 def test_meta_gradient_equals_dense_autograd(objective):
     settings = MetattackSettings(objective=objective, dtype="float64")
     state, surrogate = prepared(planted_task(), settings)
-    sparse = next_gradient(state, surrogate, settings, seeded(1))
+    sparse = next_gradient(state, surrogate, settings, draw_starts(surrogate, settings, seeded(1)))
     dense, value = dense_gradient(state, surrogate, *draw_weights(surrogate, seeded(1)))
     assert float(dense.abs().max()) > 1e-4
     assert sparse.loss == pytest.approx(value, abs=1e-10)
@@ -59,7 +61,7 @@ def test_meta_gradient_equals_dense_autograd(objective):
 def test_approximate_gradient_equals_the_sum_of_direct_derivatives():
     settings = MetattackSettings(approximate=True, dtype="float64")
     state, surrogate = prepared(planted_task(), settings)
-    sparse = next_gradient(state, surrogate, settings, seeded(1))
+    sparse = next_gradient(state, surrogate, settings, draw_starts(surrogate, settings, seeded(1)))
     weights = draw_weights(surrogate, seeded(1))
     dense, _ = dense_gradient(state, surrogate, *weights, compute=dense_approximate_gradient)
     assert_pairs_close(sparse, dense)
@@ -68,7 +70,7 @@ def test_approximate_gradient_equals_the_sum_of_direct_derivatives():
 def test_gradients_of_several_starts_add_up():
     settings = MetattackSettings(starts=2, dtype="float64")
     state, surrogate = prepared(planted_task(), settings)
-    both = next_gradient(state, surrogate, settings, seeded(1))
+    both = next_gradient(state, surrogate, settings, draw_starts(surrogate, settings, seeded(1)))
     generator = seeded(1)
     dense = sum(
         dense_gradient(state, surrogate, *draw_weights(surrogate, generator))[0] for _ in "ab"
@@ -150,7 +152,9 @@ def test_last_edges_are_candidates_only_when_allowed(keep):
     for tail, head in zip(task.graph.tail.tolist(), task.graph.head.tolist(), strict=True):
         if lone in (tail, head) and state.degree[lone] > 1:
             state.flip(tail, head)
-    gradient = next_gradient(state, surrogate, settings, seeded(1))
+    gradient = next_gradient(
+        state, surrogate, settings, draw_starts(surrogate, settings, seeded(1))
+    )
     found = best_flips(gradient, state, 40 * 40)
     removals = found.pairs[state.is_edge(found.pairs)]
     assert bool((removals == lone).any()) is not keep
@@ -214,3 +218,18 @@ def test_attack_goes_on_from_earlier_flips():
     other = planted_task(seed=1)
     with pytest.raises(ValueError, match="graph must be the one that was attacked"):
         metattack(other, split, AttackBudget(edges=8), settings, seeded(1), after=begun)
+
+
+def test_weights_are_drawn_once_when_not_redrawn():
+    task = planted_task()
+
+    def flips(redraw):
+        settings = MetattackSettings(redraw=redraw, dtype="float64")
+        return metattack(task, planted_split(task), AttackBudget(edges=6), settings, seeded(3))
+
+    kept, redrawn = flips(False), flips(True)
+    assert kept.pairs[0].tolist() == redrawn.pairs[0].tolist()
+    assert kept.loss[0] == redrawn.loss[0]
+    assert kept.loss[1:] != redrawn.loss[1:]
+    # from one start the loss follows the graph alone: it rises, without the jumps of new weights
+    assert all(later > earlier for earlier, later in pairwise(kept.loss))

@@ -1,8 +1,9 @@
 """Metattack: flip the pair with the largest meta-gradient, retrain, and again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
+from torch import Tensor
 
 from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.budget import AttackBudget
@@ -21,6 +22,7 @@ from elasticgnn.attack.perturbation import Perturbation, flat_settings
 from elasticgnn.data import NodeTask, Split
 
 Progress = Callable[[int, float], None]
+Weights = tuple[Tensor, Tensor]
 SPARE = 32  # extra candidates, since a flip can put later ones out of bounds
 
 
@@ -48,13 +50,16 @@ def metattack(
         loss += after.loss
         for tail, head in after.pairs.tolist():
             state.flip(tail, head)
+    weights = draw_starts(surrogate, settings, generator)
     while len(state.flipped) < wanted:
         before = len(state.flipped)
-        gradient = next_gradient(state, surrogate, settings, generator)
+        gradient = next_gradient(state, surrogate, settings, weights)
         take_best(state, gradient, min(settings.flips_per_step, wanted - before))
         loss += [gradient.loss] * (len(state.flipped) - before)
         if len(state.flipped) == before:
             break
+        if settings.redraw:
+            weights = draw_starts(surrogate, settings, generator)
         progress(len(state.flipped), gradient.loss)
     return Perturbation(
         pairs=state.pairs(),
@@ -68,19 +73,20 @@ def metattack(
     )
 
 
+def draw_starts(
+    surrogate: Surrogate, settings: MetattackSettings, generator: torch.Generator
+) -> list[Weights]:
+    """The initial weights of each of the surrogate's trainings before a flip."""
+    return [draw_weights(surrogate, generator) for _ in range(settings.starts)]
+
+
 def next_gradient(
-    state: Flippable,
-    surrogate: Surrogate,
-    settings: MetattackSettings,
-    generator: torch.Generator,
+    state: Flippable, surrogate: Surrogate, settings: MetattackSettings, weights: Sequence[Weights]
 ) -> PairGradient:
-    """The meta-gradient on the graph as it is now, from freshly drawn weights."""
+    """The meta-gradient on the graph as it is now, added up over the initial `weights`."""
     view = look(state.adjacency(settings.dtype), surrogate)
     compute = approximate_gradient if settings.approximate else meta_gradient
-    parts = [
-        compute(view, surrogate, *draw_weights(surrogate, generator))
-        for _ in range(settings.starts)
-    ]
+    parts = [compute(view, surrogate, first, second) for first, second in weights]
     return parts[0] if len(parts) == 1 else add_gradients(parts)
 
 

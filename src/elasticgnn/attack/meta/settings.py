@@ -18,7 +18,8 @@ class MetattackSettings:
     objective: the loss to raise, on unlabelled nodes with predicted labels ("self", Meta-Self), on
     labelled ones ("train"), or the mean of the two ("both"). approximate: A-Meta, which sums the
     loss's direct derivative over the training steps instead of differentiating through them.
-    starts: initial weights whose gradients are added up before each flip.
+    starts: initial weights whose gradients are added up before each flip. redraw: these weights are
+    drawn anew for each gradient; False draws them once for the whole attack (the authors' code).
     features: "binary" trains the surrogate on which words occur, whatever their weight ("auto":
     when less than half of the matrix is filled), because the inner loop's fixed step needs it.
     """
@@ -28,6 +29,7 @@ class MetattackSettings:
     approximate: bool = False
     flips_per_step: int = 1
     starts: int = 1
+    redraw: bool = True
     inner: InnerTraining = field(default_factory=InnerTraining)
     constraints: Constraints = field(default_factory=Constraints)
     features: str = "auto"
