@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from typing import Any
+from typing import Any, Literal
 
 from elasticgnn.experiment.spec import Published
 from elasticgnn.report.statistics import Summary, word
@@ -216,9 +216,10 @@ def print_table(table: Table, *, show_details: bool = False) -> None:
     lines = details(table) if show_details else matrix(table)
     grid = RichTable(title=f"{table.spec.name}: {table.spec.title}", caption=table.agreement())
     for position, title in enumerate(lines[0]):
-        grid.add_column(title, justify="left" if position == 0 else "right")
+        side: Literal["left", "right"] = "left" if position == 0 else "right"
+        grid.add_column(title, justify=side, overflow="fold")
     for line in lines[1:]:
-        grid.add_row(*line)
+        grid.add_row(*(cell.replace(" (", "\n(", 1) for cell in line))
     console.print(grid)
     for remark in (LEGEND, *table.attacks()):
         console.print(remark)
