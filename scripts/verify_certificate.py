@@ -1,14 +1,18 @@
 """Is the certificate ever wrong? Random problems against an outside solver and a far longer run.
 
-    python scripts/verify_certificate.py --count 10000
+    python scripts/verify_certificate.py --count 10000 --output benchmarks/results/certificate.json
 
 A violation is any signal, wherever it comes from, whose objective lies below objective - gap, or a
 proven lower bound above the objective. Small problems are also given to cvxpy with Clarabel.
-Prints one line per violation and a summary; the exit code is 1 if there was one.
+Prints one line per violation and a summary; the exit code is 1 if there was one. With --output
+each hundred problems are recorded when done, and a run that was stopped goes on after them.
 """
 
 import argparse
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +24,7 @@ from elasticgnn.solver import Solution, minimise
 from elasticgnn.solver.instance import Instance, build_instance
 
 OUTSIDE_NODES = 10  # largest problem that the outside solver is asked about
+BATCH = 100  # problems per entry of the record
 
 
 @dataclass(frozen=True)
@@ -131,8 +136,10 @@ def outside_signal(problem: Problem) -> np.ndarray | None:
     return None if signal.value is None else np.asarray(signal.value).reshape(instance.x.shape)
 
 
-def violations(problem: Problem, rng: Generator, *, outside: bool, long_steps: int) -> list[str]:
-    """Everything that contradicts the certificate of one solve at a random precision."""
+def examine(
+    problem: Problem, rng: Generator, *, outside: bool, long_steps: int
+) -> tuple[Solution, list[str]]:
+    """One solve at a random precision, and everything that contradicts its certificate."""
     rtol, steps = 10.0 ** rng.uniform(-8, -1), int(rng.integers(0, 300))
     method = "papc" if rng.random() < 0.15 else "auto"
     solution = problem.solve(rtol, steps, method)
@@ -154,7 +161,7 @@ def violations(problem: Problem, rng: Generator, *, outside: bool, long_steps: i
     best = rivals["longer run"]
     if best.objective - best.gap > solution.objective + slack:
         found.append(f"bound {best.objective - best.gap!r} above {solution.objective!r}")
-    return found + _too_far(problem, solution, best)
+    return solution, found + _too_far(problem, solution, best)
 
 
 def _is_certified(solution: Solution, rtol: float) -> bool:
@@ -171,19 +178,64 @@ def _too_far(problem: Problem, solution: Solution, best: Solution) -> list[str]:
     return [f"distance {away} beyond {limit}"] if away > limit + noise else []
 
 
-def verify(count: int, outside: int, seed: int, long_steps: int) -> tuple[int, int]:
-    """The number of violated problems and of problems that the outside solver saw."""
-    rng = np.random.default_rng(seed)
-    wrong = asked = 0
+@dataclass(frozen=True)
+class Tally:
+    """What a number of problems showed."""
+
+    problems: int = 0
+    outside: int = 0  # given to cvxpy too
+    certified: int = 0
+    violations: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        sums = {name: value + getattr(other, name) for name, value in asdict(self).items()}
+        return Tally(**sums)
+
+
+def verify(count: int, outside: int, seed: int, long_steps: int, batch: int = 0) -> Tally:
+    """The tally of `count` problems drawn with (seed, batch), `outside` of them given to cvxpy."""
+    rng = np.random.default_rng((seed, batch))
+    total = Tally()
     for number in range(count):
         problem = random_problem(rng)
-        ask = asked < outside and problem.graph.num_nodes <= OUTSIDE_NODES
-        found = violations(problem, rng, outside=ask, long_steps=long_steps)
-        asked += ask
-        wrong += bool(found)
+        ask = total.outside < outside and problem.graph.num_nodes <= OUTSIDE_NODES
+        solution, found = examine(problem, rng, outside=ask, long_steps=long_steps)
+        total += Tally(1, int(ask), int(solution.certified), int(bool(found)))
         for text in found:
-            print(f"problem {number}: {problem}: {text}")
-    return wrong, asked
+            print(f"problem {number} of batch {batch}: {problem}: {text}")
+    return total
+
+
+def verify_all(options: argparse.Namespace) -> Tally:
+    """All batches; those recorded in the output are not run again."""
+    batches = -(-options.count // BATCH)
+    settings = {"outside": options.outside, "seed": options.seed, "long_steps": options.long_steps}
+    done = recorded(options.output, settings)
+    for batch in range(batches):
+        if str(batch) in done:
+            continue
+        count = min(BATCH, options.count - batch * BATCH)
+        share = -(-options.outside // batches)
+        done[str(batch)] = verify(count, share, options.seed, options.long_steps, batch)
+        if options.output:
+            tallies = {name: asdict(tally) for name, tally in done.items()}
+            record = settings | {"total": asdict(summed(done)), "batches": tallies}
+            options.output.write_text(json.dumps(record, indent=1) + "\n")
+    return summed(done)
+
+
+def recorded(path: Path | None, settings: dict[str, Any]) -> dict[str, Tally]:
+    """The batches of an earlier run with the same settings."""
+    if path is None or not path.exists():
+        return {}
+    record = json.loads(path.read_text())
+    if any(record.get(name) != value for name, value in settings.items()):
+        raise SystemExit(f"error: {path} holds a run with other settings")
+    return {name: Tally(**tally) for name, tally in record["batches"].items()}
+
+
+def summed(done: dict[str, Tally]) -> Tally:
+    return sum(done.values(), Tally())
 
 
 def main() -> None:
@@ -192,11 +244,15 @@ def main() -> None:
     parser.add_argument("--outside", type=int, default=2_500, help="problems given to cvxpy")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--long-steps", type=int, default=5_000)
+    parser.add_argument("--output", type=Path, help="JSON file to record in and to go on from")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    wrong, asked = verify(options.count, options.outside, options.seed, options.long_steps)
-    print(f"{options.count} problems, {asked} of them also with cvxpy: {wrong} violations")
-    raise SystemExit(1 if wrong else 0)
+    total = verify_all(options)
+    print(
+        f"{total.problems} problems, {total.outside} of them also with cvxpy, {total.certified} "
+        f"certified: {total.violations} violations"
+    )
+    raise SystemExit(1 if total.violations else 0)
 
 
 if __name__ == "__main__":

@@ -108,7 +108,9 @@ def test_float32_steps_follow_the_float64_ones(weighted, channels, lambda2):
     x = normal(graph.num_nodes, channels)
     instance = build_instance(x, graph, ElasticPenalty(0.2, lambda2), None, 0)
     start = np.zeros((graph.num_edges, channels))
-    narrow, wide = (backends.NativeBackend(instance, start, instance.x, rtol=r) for r in (1e-4, 1e-12))
+    narrow, wide = (
+        backends.NativeBackend(instance, start, instance.x, rtol=r) for r in (1e-4, 1e-12)
+    )
     for backend in (narrow, wide):
         backend.advance(15)
     assert narrow.ascent.flow.dtype == np.float32

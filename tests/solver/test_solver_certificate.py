@@ -1,5 +1,7 @@
 """The certificate is never wrong, and both of its implementations say the same."""
 
+import argparse
+
 import numpy as np
 import pytest
 import torch
@@ -17,9 +19,20 @@ needs_loops = pytest.mark.skipif(compiled is None, reason="the compiled loops we
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_no_certificate_of_a_thousand_problems_is_wrong(verify_certificate, seed, capsys):
-    wrong, asked = verify_certificate.verify(250, 15, seed, 600)
-    assert asked == 15
-    assert wrong == 0, capsys.readouterr().out
+    tally = verify_certificate.verify(250, 15, seed, 600)
+    assert (tally.problems, tally.outside) == (250, 15)
+    assert tally.violations == 0, capsys.readouterr().out
+
+
+def test_verification_goes_on_where_it_was_stopped(verify_certificate, tmp_path, monkeypatch):
+    options = argparse.Namespace(
+        count=5, outside=0, seed=0, long_steps=5, output=tmp_path / "record.json"
+    )
+    monkeypatch.setattr(verify_certificate, "BATCH", 2)
+    total = verify_certificate.verify_all(options)
+    assert (total.problems, total.violations) == (5, 0)
+    monkeypatch.setattr(verify_certificate, "verify", None)  # a second call would fail
+    assert verify_certificate.verify_all(options) == total
 
 
 @needs_loops

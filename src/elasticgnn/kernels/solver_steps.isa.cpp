@@ -151,8 +151,8 @@ int advance_width(const Ascent<T>& p, int steps, int age) {
   for (int s = 0; s < steps; ++s) {
     primal_sweep<T, D>(p);
     ++age;
-    const double turn = dual_sweep_of<T, D>(p, T(age - 1) / T(age + 3));
-    if (turn > 0) age = 0;  // the momentum points uphill: forget it
+    const double turn = dual_sweep_of<T, D>(p, T(age - 1) / T(age + 2));
+    if (turn > 0) age /= 2;  // the momentum points uphill: halve its memory
   }
   return age;
 }

@@ -1,6 +1,7 @@
 """The fast method: accelerated dual ascent until the gap certifies."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from elasticgnn.solver import native
 from elasticgnn.solver.backends import Backend, NativeBackend, PlainBackend
@@ -11,6 +12,8 @@ from elasticgnn.solver.progress import GapProgress
 FIRST_CHECK = 20
 LONGEST_BLOCK = 400
 STEP_LIMIT = 1_000_000
+NEAR = 1e3  # times the goal: so close that a few steps may do
+WAIT = 0.8  # of the steps that the last rate foretells
 PATIENCE = 5000  # steps without a better gap before the ascent gives up
 
 
@@ -55,13 +58,15 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
     """Signal and flow once their gap is small enough; Ctrl-C returns the best pair so far."""
     backend = make_backend(instance, flow, guess, stop.rtol)
     best, steps, won_at = backend.look(), 0, 0
+    pace = Pace(stop.rtol, best.measure, patient=not len(instance.missing))
     with GapProgress(stop.rtol) as progress:
         try:
             while not best.measure.reaches(stop.rtol) and steps < stop.last_step:
-                block = min(_block(steps, best.measure, stop.rtol), stop.last_step - steps)
+                block = min(pace.block(steps), stop.last_step - steps)
                 backend.advance(block)
                 steps += block
                 now = backend.look()
+                pace = pace.after(block, now.measure)
                 won_at = steps if now.measure.gap < 0.99 * best.measure.gap else won_at
                 best = min(best, now, key=lambda look: look.measure.gap)
                 progress.show(steps, best.measure.relative_gap)
@@ -76,7 +81,30 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
     return Outcome(backend.export(best.signal), best.flow, steps)
 
 
-def _block(steps: int, measure: Measure, rtol: float) -> int:
-    """Steps until the next check: a share of those done, smaller in sight of the end."""
-    share = 10 if measure.gap <= 10 * rtol * measure.objective else 4
-    return min(max(FIRST_CHECK, steps // share), LONGEST_BLOCK)
+@dataclass(frozen=True)
+class Pace:
+    """When to check next: a check costs as much as several steps."""
+
+    rtol: float
+    measure: Measure  # of the last check
+    patient: bool  # may wait for most of the way to the goal
+    rate: float = 0.0  # of log(gap) per step, between the last two checks
+
+    def after(self, steps: int, measure: Measure) -> "Pace":
+        """The pace once `steps` more have led to `measure`."""
+        gaps = self.measure.gap, measure.gap
+        rate = math.log(gaps[0] / gaps[1]) / steps if min(gaps) > 0 else 0.0
+        return replace(self, measure=measure, rate=rate)
+
+    def block(self, steps: int) -> int:
+        """Steps until the next check."""
+        away = self.measure.gap / (self.rtol * self.measure.objective or 1.0)
+        if self.patient and steps == 0 and away < NEAR:
+            return FIRST_CHECK // 2
+        share = 10 if away <= 10 else 4
+        block = max(FIRST_CHECK, steps // share)
+        if self.patient and self.rate > 0 and away > 1:
+            block = max(
+                block, min(int(WAIT * math.log(away) / self.rate), max(2 * FIRST_CHECK, steps))
+            )
+        return min(block, LONGEST_BLOCK)

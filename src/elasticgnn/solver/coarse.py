@@ -27,7 +27,7 @@ class Coarse:
 
 
 def contract(scaled: Scaled, data: tuple[Array, Array], pieces: Pieces, flow: Array) -> Coarse:
-    """One node per piece of rows; `data` are the stiffness and centre that the ascent works with."""
+    """One node per piece of rows; `data` are the stiffness and centre that the ascent uses."""
     (stiff, center), label, count = data, pieces.label[:, 0], pieces.count
     total: Array = np.bincount(label, stiff, count).astype(np.float64)
     ends = label[scaled.mesh.tail], label[scaled.mesh.head]

@@ -73,10 +73,10 @@ class PlainAscent:
             out=np.zeros_like(change),
             where=np.broadcast_to(self.step > 0, change.shape),
         ).sum()
-        self.ahead = flow + (self.age - 1) / (self.age + 3) * change
+        self.ahead = flow + (self.age - 1) / (self.age + 2) * change
         self.flow = flow
-        if turn > 0:
-            self.age = 0
+        if turn > 0:  # the momentum points uphill: halve its memory
+            self.age //= 2
 
 
 def _kept_share(lambda2: float, beta: Array) -> Array:
