@@ -6,7 +6,7 @@ A meta-gradient is taken from one random start, so attacks with one setting diff
 points. The attack is therefore made in stages: each is tried with several random starts, and goes
 on from the flips that leave a GCN (16 hidden units, words as 0/1) least in agreement with what it
 said of the unlabelled nodes of the clean graph. No label outside the split's training nodes is used
-for that, except that the GCN stops at its best validation epoch.
+for that, except that the GCN stops at its best validation epoch. Goes on from a file that exists.
 """
 
 import argparse
@@ -18,7 +18,13 @@ from statistics import fmean
 import torch
 from torch import Tensor
 
-from elasticgnn.attack import AttackBudget, InnerTraining, MetattackSettings, metattack
+from elasticgnn.attack import (
+    AttackBudget,
+    InnerTraining,
+    MetattackSettings,
+    load_perturbation,
+    metattack,
+)
 from elasticgnn.attack.evaluation import train_models
 from elasticgnn.attack.perturbation import Perturbation, component_task
 from elasticgnn.cli.attack import attack_split
@@ -26,7 +32,7 @@ from elasticgnn.data import NodeTask, Split, load
 from elasticgnn.nn import ModelSettings
 
 GCN = ModelSettings("gcn", hidden_channels=16)
-SCALES = (0.3, 0.15, 0.5)  # of the initial weights, in turn
+SCALES = (0.3, 0.5)  # of the initial weights, in turn
 RUNS = 3
 
 
@@ -62,17 +68,21 @@ def main() -> None:
     parser.add_argument("--stages", type=int, default=5)
     parser.add_argument("--tries", type=int, default=4)
     parser.add_argument("--flips-per-step", type=int, default=2)
+    parser.add_argument("--at-once", type=int, default=100, help="stages to do now, then stop")
+    parser.add_argument("--first", type=int, default=0, help="added to the seeds of the tries")
     parser.add_argument("--log", type=Path)
     given = parser.parse_args()
     task = component_task(load("cora", normalize_features=False))
     split = attack_split(task, torch.Generator().manual_seed(given.seed))
     clean = replace(task, split=split, split_rule="fixed")
     before = torch.stack(classes(clean)).mode(0).values
-    flips, log = None, []
-    for stage in range(1, given.stages + 1):
+    flips = load_perturbation(given.output) if given.output.exists() else None
+    done = 0 if flips is None else int(flips.settings["stages"])
+    log = json.loads(given.log.read_text()) if given.log and given.log.exists() else []
+    for stage in range(done + 1, min(given.stages, done + given.at_once) + 1):
         rate, tried = 0.25 * stage / given.stages, []
         for k in range(given.tries):
-            number = 10_000 * given.seed + 100 * stage + k
+            number = 10_000 * given.seed + 100 * stage + given.first + k
             found = extend(task, split, flips, rate, number, given.flips_per_step)
             tried.append((agreement(task, split, found, before), number, found))
         kept, number, flips = min(tried, key=lambda each: each[:2])
@@ -80,7 +90,7 @@ def main() -> None:
         print({"seed": given.seed, "kept": round(kept, 4), **log[-1]}, flush=True)
         how = {**flips.settings, "stages": stage, "tries": given.tries}
         how["inner.weight_scale"] = " or ".join(map(str, SCALES))
-        replace(flips, seed=given.seed, settings=how).save(given.output)
+        replace(flips, seed=given.seed + given.first, settings=how).save(given.output)
         if given.log is not None:
             given.log.write_text(json.dumps(log, indent=1) + "\n")
 
