@@ -7,7 +7,6 @@ import torch
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.kernels import native
-from elasticgnn.operator import fused_op
 from elasticgnn.operator.keeping import plan_keeping
 from elasticgnn.problem.step_sizes import step_sizes
 from strategies import normal_rows, random_graph
@@ -33,11 +32,10 @@ def test_the_operator_passes_opcheck(runs, lean, keep):
     weight, scale = (t.clone().requires_grad_(keep == 2) for t in graph.cast(torch.float64))
     sizes = [t.clone().requires_grad_(keep == 2) for t in step_sizes(PENALTY, 2.0, x, runs)]
     slots = graph.slots
-    natural = (fused_op.NATURAL, fused_op.NATURAL)
     options = ("l21", 0.0, 5, keep, lean, True)
     torch.library.opcheck(
         torch.ops.elasticgnn.propagate.default,
-        (x, weight, scale, slots.start, slots.column, slots.edge, *sizes, *natural, *options),
+        (x, weight, scale, slots.start, slots.column, slots.edge, *sizes, *options),
     )
 
 

@@ -201,16 +201,6 @@ class Graph:
     def slots(self) -> Slots:
         return build_slots(self.tail, self.head, self.num_nodes)
 
-    @cached_property
-    def by_degree(self) -> "tuple[Graph, Tensor, Tensor]":
-        """This graph with nodes in falling order of degree, that order (n,), and its inverse.
-
-        Loops over short rows run faster there: the number of neighbours changes seldom.
-        """
-        slot_counts = self.slots.start.diff()
-        order = torch.argsort(slot_counts, descending=True, stable=True)
-        return self.permute(order), order, torch.argsort(order)
-
     def cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weights (m,) and scales (n,) in `dtype`."""
         if self.weight.requires_grad:  # each use needs its own autograd graph

@@ -1,9 +1,11 @@
 """Both directions of every edge in compressed-row order: what loops over neighbours read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+
+from elasticgnn.graph.packing import PackedSlots, pack_slots
 
 
 @dataclass(frozen=True)
@@ -13,6 +15,13 @@ class Slots:
     start: Tensor  # (n + 1,) int64
     column: Tensor  # (2m,) int32, ascending within a node
     edge: Tensor  # (2m,) int32
+    _packed: dict[int, PackedSlots] = field(default_factory=dict, repr=False, compare=False)
+
+    def packed(self, rows: int) -> PackedSlots:
+        """The slots with `rows` of them to a register; made at the first call."""
+        if rows not in self._packed:
+            self._packed[rows] = pack_slots(self.start, self.column, self.edge, rows)
+        return self._packed[rows]
 
 
 def build_slots(tail: Tensor, head: Tensor, num_nodes: int) -> Slots:

@@ -1,6 +1,5 @@
 // Elastic message passing and its adjoint: memory, threads, and the choice of the row type.
 #include "emp_adjoint.h"
-#include "emp_short.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 
@@ -308,10 +307,6 @@ std::size_t backward(const EmpProblem<T>& problem, const EmpBackward<T>& job, ch
 template <class T>
 std::size_t emp_forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char* scratch) {
   const bool weighted = !all_ones(problem.weight, problem.num_edges);
-#ifdef __AVX512F__
-  if constexpr (sizeof(T) == 4)
-    if (is_short(problem, job)) return forward_short(problem, job, scratch, weighted);
-#endif
   return with_kind(problem, [&](auto kind) {
     return forward<decltype(kind)>(problem, job, scratch, weighted);
   });

@@ -5,10 +5,8 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native, warn_once_if_missing
-from elasticgnn.operator import fused_op
+from elasticgnn.operator import fused_op, packed
 from elasticgnn.problem.step_sizes import StepSizes
-
-SHORT_ROW = 8  # up to this width the loops over neighbours cost more than the rows
 
 
 def is_available() -> bool:
@@ -39,15 +37,16 @@ def propagate(
     """Signal (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
     weight, scale = graph.cast(x.dtype)
     keep = _needed_gradients(x, weight, scale, sizes)
-    order = rank = fused_op.NATURAL
-    if keep < 2 and x.shape[1] == 1 and x.shape[2] <= SHORT_ROW:
-        graph, order, rank = graph.by_degree
-        weight, scale = graph.cast(x.dtype)
+    has_dual = keep == 2 or _has_dual(sizes)
+    packable = keep == 0 or (keep == 1 and memory == "fast")
+    if packable and has_dual and fused_op.is_unwatched(x):
+        lanes = packed.packed_lanes(x, graph, norm, steps)
+        if lanes:
+            return packed.propagate_packed(x, graph, sizes, steps, lanes, keep=keep == 1)
     slots = graph.slots
     tables = (slots.start, slots.column, slots.edge)
-    has_dual = keep == 2 or _has_dual(sizes)
     options = (norm, concavity, steps, keep, memory == "lean", has_dual)
-    return fused_op.propagate(x, weight, scale, *tables, *sizes, order, rank, *options)[0]
+    return fused_op.propagate(x, weight, scale, *tables, *sizes, *options)[0]
 
 
 def propagate_state(

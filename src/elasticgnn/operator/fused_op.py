@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from elasticgnn.operator.keeping import plan_keeping
-from elasticgnn.operator.kernel_call import NATURAL as NATURAL
 from elasticgnn.operator.kernel_call import (
     address,
     as_lanes,
@@ -21,7 +20,7 @@ from elasticgnn.operator.kernel_call import (
 
 _ARGUMENTS = (
     "Tensor x, Tensor weight, Tensor scale, Tensor start, Tensor column, Tensor edge, "
-    "Tensor lambda1, Tensor gamma, Tensor beta, Tensor pull, Tensor order, Tensor rank, "
+    "Tensor lambda1, Tensor gamma, Tensor beta, Tensor pull, "
     "str norm, float concavity, int steps, int keep, bool lean, bool use_dual"
 )
 torch.library.define("elasticgnn::propagate", f"({_ARGUMENTS}) -> (Tensor, Tensor, Tensor)")
@@ -43,8 +42,6 @@ def _propagate(
     gamma: Tensor,
     beta: Tensor,
     pull: Tensor,
-    order: Tensor,
-    rank: Tensor,
     norm: str,
     concavity: float,
     steps: int,
@@ -57,7 +54,7 @@ def _propagate(
     ratio = weight.shape[0] / x.shape[0]
     keeping = plan_keeping(steps, keep, lean, use_dual, ratio)
     row = x.shape[1] * x.shape[2]
-    rows = as_lanes(x, order)
+    rows = as_lanes(x)
     task = problem(
         rows,
         x,
@@ -77,7 +74,7 @@ def _propagate(
         keeping.all_nodes,
         scratch,
     )
-    return as_runs(out, x, rank), nodes, duals
+    return as_runs(out, x), nodes, duals
 
 
 torch.library.impl("elasticgnn::propagate", "CPU", _propagate)
@@ -117,7 +114,7 @@ def run_state(
 
 @torch.library.register_fake("elasticgnn::propagate")  # type: ignore[untyped-decorator]  # torch's
 def _propagate_shapes(x: Tensor, weight: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
-    steps, keep, lean, use_dual = rest[12:]
+    steps, keep, lean, use_dual = rest[10:]
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     if steps == 0 or x.numel() == 0:
         return out, x.new_empty(0), x.new_empty(0)
@@ -144,8 +141,6 @@ def _propagate_backward(
     gamma: Tensor,
     beta: Tensor,
     pull: Tensor,
-    order: Tensor,
-    rank: Tensor,
     norm: str,
     concavity: float,
     steps: int,
@@ -161,8 +156,8 @@ def _propagate_backward(
     kept = nodes.numel() > 0 or duals.numel() > 0
     ratio = weight.shape[0] / x.shape[0]
     keeping = plan_keeping(steps, keep if kept else 0, lean, use_dual, ratio)
-    rows, grad_rows = as_lanes(x, order), as_lanes(grad, order)
-    out_rows = as_lanes(out, order) if wanted[1] else None
+    rows, grad_rows = as_lanes(x), as_lanes(grad)
+    out_rows = as_lanes(out) if wanted[1] else None
     task = problem(
         rows,
         x,
@@ -182,7 +177,7 @@ def _propagate_backward(
         keeping.all_nodes,
         scratch,
     )
-    return (as_runs(grad_x, x, rank), *others)
+    return (as_runs(grad_x, x), *others)
 
 
 def _gradient_shapes(
@@ -215,13 +210,13 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> 
     ctx.mark_non_differentiable(nodes, duals)
     ctx.set_materialize_grads(False)
     needs_scale = ctx.needs_input_grad[2]
-    ctx.save_for_backward(*inputs[:12], out if needs_scale else None, nodes, duals)
-    ctx.options = inputs[12:]
+    ctx.save_for_backward(*inputs[:10], out if needs_scale else None, nodes, duals)
+    ctx.options = inputs[10:]
 
 
 def _differentiate(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
     if grad is None:
-        return (None,) * 18
+        return (None,) * 16
     *inputs, out, nodes, duals = ctx.saved_tensors
     needs = ctx.needs_input_grad
     wanted = [needs[1], needs[2], any(needs[6:10])]
@@ -235,7 +230,7 @@ def _differentiate(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | Non
         by_scale if needs[2] else None,
         *(None,) * 3,
         *sizes,
-        *(None,) * 8,
+        *(None,) * 6,
     )
 
 
@@ -257,12 +252,14 @@ def propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The registered operator, also inside torch.func transforms."""
     if torch._C._are_functorch_transforms_active():
         return _Transformable.apply(*arguments)  # type: ignore[no-untyped-call]  # torch's
-    if arguments[15] == 0 and _unwatched(arguments[0]):
+    if arguments[13] == 0 and is_unwatched(arguments[0]):
         return _propagate(*arguments)
     return torch.ops.elasticgnn.propagate(*arguments)
 
 
-def _unwatched(x: Tensor) -> bool:
+def is_unwatched(x: Tensor) -> bool:
     """Whether nothing traces this call: the dispatcher would cost as much as a small graph."""
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        return False
     plain = type(x) is Tensor and x.device.type == "cpu"
-    return plain and not torch.compiler.is_compiling() and not torch._C._len_torch_dispatch_stack()
+    return plain and not torch._C._len_torch_dispatch_stack()

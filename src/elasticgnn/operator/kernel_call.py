@@ -1,4 +1,4 @@
-"""Tensors as the compiled loops want them: addresses, order of nodes, lanes of runs."""
+"""Tensors as the compiled loops want them: addresses, lanes of runs."""
 
 import functools
 from typing import Any, NamedTuple
@@ -9,21 +9,16 @@ from torch import Tensor
 from elasticgnn.kernels import native
 
 NORMS = ("l21", "l1", "mcp", "scad")  # in the order of the kernels' EdgeNorm
-NATURAL = torch.empty(0, dtype=torch.int64)
 
 
-def as_lanes(x: Tensor, order: Tensor = NATURAL) -> Tensor:
-    """(n, R, d) as the kernels want it: nodes in their order, runs innermost, contiguous."""
-    if order.numel():
-        x = x.index_select(0, order)
+def as_lanes(x: Tensor) -> Tensor:
+    """(n, R, d) as the kernels want it: runs innermost, contiguous."""
     return x.contiguous() if x.shape[1] == 1 else x.transpose(1, 2).contiguous()
 
 
-def as_runs(rows: Tensor, like: Tensor, rank: Tensor = NATURAL) -> Tensor:
-    """Back to the order of nodes and the shape (n, R, d) of `like`."""
+def as_runs(rows: Tensor, like: Tensor) -> Tensor:
+    """Back to the shape (n, R, d) of `like`."""
     n, runs, width = like.shape
-    if rank.numel():
-        rows = rows.index_select(0, rank)
     if runs == 1:
         return rows.view(n, runs, width)
     return rows.view(n, width, runs).transpose(1, 2).contiguous()

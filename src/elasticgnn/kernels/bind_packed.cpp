@@ -1,0 +1,108 @@
+// Python's entrance to the packed loops. Arrays come as addresses (0: not given); elasticgnn.operator.packed
+// made or checked them.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+
+#include <array>
+#include <exception>
+
+#include "dispatch.h"
+#include "emp_packed.h"
+
+ELASTICGNN_DECLARE(
+    int packed_lanes(std::int64_t width);
+    std::size_t packed_forward(const PackedProblem&, const float*, float*, const PackedKept*, char*);
+    std::size_t packed_backward(const PackedProblem&, const float*, float*, const PackedKept&, char*);)
+
+namespace nb = nanobind;
+
+namespace elasticgnn {
+
+namespace {
+
+using Address = std::uintptr_t;
+using Sizes = std::array<std::int64_t, 4>;   // nodes, registers, chunks, width
+using Tables = std::array<Address, 8>;       // chunk, group, column, owner, edge, order, weight, scale
+using Settings = std::array<double, 4>;      // lambda1, gamma, beta, pull
+using Options = std::array<int, 2>;          // steps, threads
+
+template <class T>
+T* at(Address address) {
+  return reinterpret_cast<T*>(address);
+}
+
+PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options) {
+  PackedProblem problem{};
+  problem.graph = {sizes[0], sizes[1], sizes[2], at<std::int32_t>(tables[0]), at<std::int32_t>(tables[1]),
+                   at<std::int32_t>(tables[2]), at<std::int32_t>(tables[3]), at<std::int32_t>(tables[4]),
+                   at<std::int32_t>(tables[5]), at<float>(tables[6]), at<float>(tables[7])};
+  problem.width = sizes[3];
+  problem.lambda1 = float(settings[0]), problem.gamma = float(settings[1]);
+  problem.beta = float(settings[2]), problem.pull = float(settings[3]);
+  problem.steps = options[0], problem.threads = options[1];
+  return problem;
+}
+
+// Memory from `allocate(bytes)`, a torch tensor that `allocate` or the caller keeps alive.
+char* memory_of(const nb::object& buffer) { return at<char>(nb::cast<Address>(buffer.attr("data_ptr")())); }
+
+struct Supply {
+  const nb::callable& allocate;
+  std::exception_ptr failure;
+
+  static float* more(void* context, std::size_t floats) {
+    auto* supply = static_cast<Supply*>(context);
+    nb::gil_scoped_acquire hold;
+    try {
+      return reinterpret_cast<float*>(memory_of(supply->allocate(floats * sizeof(float))));
+    } catch (...) {  // an exception must not leave the threads' loops
+      supply->failure = std::current_exception();
+      return nullptr;
+    }
+  }
+};
+
+// `kept` holds the addresses of the rows' table and of the masks, or zeros; `keep(bytes)` gives memory for rows
+// that lives as long as the gradient may be asked for.
+void forward(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
+             std::array<Address, 2> rows, std::array<Address, 2> kept, const nb::callable& allocate,
+             const nb::callable& keep) {
+  static const auto kernel = ELASTICGNN_PICK(packed_forward);
+  const PackedProblem problem = make_problem(sizes, tables, settings, options);
+  Supply supply{keep, nullptr};
+  const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), &Supply::more, &supply};
+  const PackedKept* wanted = kept[0] ? &store : nullptr;
+  const nb::object buffer = allocate(kernel(problem, nullptr, nullptr, wanted, nullptr));
+  char* scratch = memory_of(buffer);
+  {
+    nb::gil_scoped_release release;
+    kernel(problem, at<float>(rows[0]), at<float>(rows[1]), wanted, scratch);
+  }
+  if (supply.failure) std::rethrow_exception(supply.failure);
+}
+
+void backward(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
+              std::array<Address, 2> rows, std::array<Address, 2> kept, const nb::callable& allocate) {
+  static const auto kernel = ELASTICGNN_PICK(packed_backward);
+  const PackedProblem problem = make_problem(sizes, tables, settings, options);
+  const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), nullptr, nullptr};
+  const nb::object buffer = allocate(kernel(problem, nullptr, nullptr, store, nullptr));
+  char* scratch = memory_of(buffer);
+  nb::gil_scoped_release release;
+  kernel(problem, at<float>(rows[0]), at<float>(rows[1]), store, scratch);
+}
+
+int lanes(std::int64_t width) {
+  static const auto kernel = ELASTICGNN_PICK(packed_lanes);
+  return kernel(width);
+}
+
+}  // namespace
+
+void bind_packed(nb::module_& module) {
+  module.def("packed_lanes", &lanes);
+  module.def("packed_forward", &forward);
+  module.def("packed_backward", &backward);
+}
+
+}  // namespace elasticgnn

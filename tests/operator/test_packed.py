@@ -1,0 +1,150 @@
+"""The packed loops for short rows: equal to the reference, whatever the graph, width and threads."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
+from elasticgnn.graph import packing
+from elasticgnn.kernels import native
+from strategies import graphs, normal_rows, random_graph
+
+pytestmark = pytest.mark.skipif(
+    native is None or native.packed_lanes(1) == 0, reason="needs compiled kernels and AVX-512"
+)
+
+
+@pytest.fixture
+def restore_threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def value_and_gradient(x, graph, penalty, steps, implementation="fused", dtype=torch.float32):
+    rows = x.to(dtype).requires_grad_()
+    out = elastic_message_passing(rows, graph, penalty, steps, implementation=implementation)
+    assert out.grad_fn is not None
+    (grad,) = torch.autograd.grad(out, rows, normal_rows(*x.shape, seed=7).to(dtype))
+    return out.detach(), grad
+
+
+def assert_near(left, right, tolerance):
+    assert float((left - right).abs().max()) <= tolerance * float(right.abs().max().clamp(min=1e-3))
+
+
+def assert_equals_reference(x, graph, penalty, steps):
+    fused = value_and_gradient(x, graph, penalty, steps)
+    exact = value_and_gradient(x, graph, penalty, steps, "reference", torch.float64)
+    for left, right in zip(fused, exact, strict=True):
+        assert_near(left.double(), right, 2e-5)
+
+
+@pytest.mark.parametrize("width", range(1, 17))
+@pytest.mark.parametrize("lambda1", [0.01, 0.5, 3.0])  # nearly all rows leave the ball, some, few
+def test_value_and_gradient_equal_the_reference(width, lambda1):
+    graph = random_graph(60, 200, weighted=width % 2 == 0)
+    x = 2 * normal_rows(60, width)
+    assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.5), 10)
+
+
+@given(graphs(), st.integers(1, 16), st.sampled_from([0.05, 0.5, 5.0]), st.integers(1, 6))
+def test_any_graph(graph, width, lambda1, steps):
+    x = normal_rows(graph.num_nodes, width)
+    penalty = ElasticPenalty(lambda1, 1.0)
+    with torch.no_grad():
+        fused = elastic_message_passing(x.float(), graph, penalty, steps, implementation="fused")
+        exact = elastic_message_passing(x, graph, penalty, steps, implementation="reference")
+    if fused.numel():
+        assert_near(fused.double(), exact, 2e-5)
+
+
+def test_the_gradient_of_a_step_without_any_row_outside_is_that_of_a_linear_map():
+    graph = random_graph(30, 60)
+    x = 0.01 * normal_rows(30, 5)
+    assert_equals_reference(x, graph, ElasticPenalty(100.0, 2.0), 8)
+
+
+def test_many_steps_need_many_pieces_of_memory():
+    graph = random_graph(200, 900)
+    assert_equals_reference(3 * normal_rows(200, 6), graph, ElasticPenalty(0.4, 0.5), 80)
+
+
+def test_bits_do_not_depend_on_the_number_of_threads(restore_threads):
+    graph = random_graph(1500, 6000)
+    x = 2 * normal_rows(1500, 7)
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        results.append(value_and_gradient(x, graph, ElasticPenalty(1.0, 3.0), 6))
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_the_gradient_may_be_taken_on_another_number_of_threads(restore_threads):
+    graph = random_graph(1500, 6000)
+    x = (2 * normal_rows(1500, 7)).float().requires_grad_()
+    cotangent = torch.ones_like(x)
+    torch.set_num_threads(1)
+    out = elastic_message_passing(x, graph, ElasticPenalty(1.0, 3.0), 6)
+    (alone,) = torch.autograd.grad(out, x, cotangent, retain_graph=True)
+    torch.set_num_threads(2)
+    (both,) = torch.autograd.grad(out, x, cotangent)
+    assert torch.equal(alone, both)
+
+
+def test_an_order_of_nodes_changes_nothing(monkeypatch):
+    x, penalty = 2 * normal_rows(300, 5), ElasticPenalty(0.7, 2.0)
+    edges = random_graph(300, 1500)
+    natural = value_and_gradient(x, edges, penalty, 7)
+    monkeypatch.setattr(packing, "NEAR", 0)  # as if no cache held the rows
+    fresh = Graph.from_edge_index(*edges.to_edge_index()[:1], 300)
+    slots = fresh.slots.packed(2)
+    assert sorted(slots.order.tolist()) == list(range(300))
+    assert slots.order.tolist() != list(range(300))
+    clustered = value_and_gradient(x, fresh, penalty, 7)
+    for left, right in zip(natural, clustered, strict=True):
+        assert_near(left, right, 1e-5)
+
+
+def test_nan_stays_in_reach_of_its_node():
+    graph = Graph.from_edges([(0, 1), (1, 2), (3, 4)], num_nodes=5)
+    x = torch.ones(5, 3)
+    x[0, 0] = float("nan")
+    out = elastic_message_passing(x, graph, ElasticPenalty(1.0, 1.0), 10)
+    assert out[:3].isnan().any()
+    assert out[3:].isfinite().all()
+
+
+def test_large_numbers_do_not_turn_into_nan():
+    graph = Graph.from_edges([(0, 1), (1, 2)], num_nodes=3)
+    x = torch.tensor([[1e25, 0.0], [0.0, 0.0], [0.0, -1e25]])
+    assert elastic_message_passing(x, graph, ElasticPenalty(1.0, 1.0), 5).isfinite().all()
+
+
+def test_a_second_derivative_is_refused_not_wrong():
+    graph = random_graph(10, 20)
+    x = normal_rows(10, 3).float().requires_grad_()
+    out = elastic_message_passing(x, graph, ElasticPenalty(0.3, 1.0), 4)
+    (grad,) = torch.autograd.grad(out.square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        grad.square().sum().backward()
+
+
+def test_memory_that_runs_out_is_an_error_not_a_crash(monkeypatch):
+    from elasticgnn.operator import packed
+
+    real = packed._bytes
+    calls = []
+
+    def scarce(count):
+        calls.append(count)
+        if len(calls) > 1:
+            raise MemoryError("no memory for the rows")
+        return real(count)
+
+    monkeypatch.setattr(packed, "_bytes", scarce)
+    x = normal_rows(50, 3).float().requires_grad_()
+    with pytest.raises(MemoryError, match="no memory for the rows"):
+        elastic_message_passing(x, random_graph(50, 100), ElasticPenalty(0.3, 1.0), 4)
