@@ -14,20 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from elasticgnn.data.planetoid import CLASS_NAMES
+
 TARGET = Path(__file__).parents[1] / "src/elasticgnn/data/bundled/cora.npz"
 SHA256 = {
     "cora.content": "0955f03baddbea9911f53814d7781129b71b066e5b442d0a5bd51f439c442082",
     "cora.cites": "316d45e0e48387392c70cc3e3915e43f6f5c147ea45c973971e2c9140aaadacf",
 }
-CLASS_NAMES = (  # the order of Planetoid's label columns, so that class numbers agree with it
-    "Theory",
-    "Reinforcement_Learning",
-    "Genetic_Algorithms",
-    "Neural_Networks",
-    "Probabilistic_Methods",
-    "Case_Based",
-    "Rule_Learning",
-)
 
 
 def file_content(source: Path, name: str) -> bytes:
@@ -58,8 +51,8 @@ def build_arrays(source: Path) -> dict[str, np.ndarray]:
     pairs = sorted({(min(pair), max(pair)) for pair in cited if pair[0] != pair[1]})
     return {
         "paper_id": np.array([int(row[0]) for row in content], dtype=np.int32),
-        "label": np.array([CLASS_NAMES.index(row[-1]) for row in content], dtype=np.int8),
-        "class_names": np.array(CLASS_NAMES),
+        "label": np.array([CLASS_NAMES["cora"].index(row[-1]) for row in content], dtype=np.int8),
+        "class_names": np.array(CLASS_NAMES["cora"]),
         "num_words": np.array([len(own) for own in words], dtype=np.int16),
         "word": np.concatenate(words).astype(np.int16),
         "edges": np.array(pairs, dtype=np.int16).T,

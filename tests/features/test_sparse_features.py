@@ -39,19 +39,6 @@ def test_transpose_is_the_transpose_and_knows_where_its_values_come_from(matrix)
     assert torch.equal(features.transpose.value, features.value[features.transpose_order])
 
 
-@given(matrices(), st.integers(0, 99))
-def test_product_equals_the_dense_product(matrix, seed):
-    features = SparseFeatures.from_scipy(matrix)
-    weight = torch.randn(matrix.shape[1], 3, generator=torch.Generator().manual_seed(seed))
-    torch.testing.assert_close(features.matmul(weight), features.to_dense() @ weight)
-
-
-def test_product_is_differentiable_in_the_dense_factor():
-    features = SparseFeatures.from_dense(torch.eye(3).double() * 2)
-    weight = torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(features.matmul, (weight,))
-
-
 @given(matrices())
 def test_normalised_rows_sum_to_one_unless_they_sum_to_zero(matrix):
     positive = abs(matrix)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from elasticgnn.experiment import summarize
 from elasticgnn.experiment.spec import Published, Tolerance
-from elasticgnn.report.statistics import paired, summarize, verdict
+from elasticgnn.report.statistics import paired, verdict
 
 
 def test_the_interval_is_students():
@@ -15,16 +16,17 @@ def test_the_interval_is_students():
     summary = summarize(values.tolist())
     low, high = stats.t.interval(0.95, 9, values.mean(), stats.sem(values))
     assert (summary.low, summary.high) == pytest.approx((low, high))
-    assert summary.std == pytest.approx(values.std(ddof=1))
+    assert summary.deviation == pytest.approx(values.std(ddof=1))
 
 
 def test_one_run_has_no_interval():
     summary = summarize([3.0])
-    assert (summary.mean, summary.std, summary.high) == (3.0, 0.0, math.inf)
+    assert (summary.mean, summary.count) == (3.0, 1)
+    assert all(math.isnan(value) for value in (summary.deviation, summary.low, summary.high))
 
 
 def test_nothing_has_no_mean():
-    with pytest.raises(ValueError, match="values must have at least one entry"):
+    with pytest.raises(ValueError, match="values must hold at least one number"):
         summarize([])
 
 

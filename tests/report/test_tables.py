@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from elasticgnn.experiment import Cell, load_spec, read_result, spec_names
+from elasticgnn.experiment import Cell, load_spec, read_result, spec_names, summarize
 from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
 from elasticgnn.report.export import export_study
 from elasticgnn.report.plot import save_plot
 from elasticgnn.report.publish import BEGIN, END, publish
 from elasticgnn.report.render import print_table, to_csv, to_latex, to_markdown, to_rows
-from elasticgnn.report.statistics import summarize, word
-from elasticgnn.report.table import paired_runs
+from elasticgnn.report.statistics import word
+from elasticgnn.report.table import Table, build_entry, paired_runs
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_the_agreement_counts_the_cells_that_were_run(table2):
 def test_differences_are_paired_with_the_baseline_of_the_same_row(table2):
     entry = table2.entry("cora", 0.1, "l21")
     assert entry.against_baseline.mean == pytest.approx(77.9 - 76.3)
-    assert entry.against_baseline.std == pytest.approx(0.0, abs=1e-6)
+    assert entry.against_baseline.deviation == pytest.approx(0.0, abs=1e-6)
     assert table2.entry("cora", 0.1, "l2").against_baseline is None
 
 
@@ -173,3 +173,12 @@ def test_only_runs_of_the_same_split_and_seed_are_paired(results):
     assert paired_runs(spec, one, fewer).count == 4
     other = replace(two, runs=tuple(replace(run, split="another") for run in two.runs))
     assert paired_runs(spec, one, other) is None
+
+
+def test_a_single_run_has_a_mean_and_no_spread(results):
+    spec = load_spec("table1")
+    result = read_result(results, spec, Cell("cora", 0.0, "gcn"))
+    alone = build_entry(spec, result.cell, {result.cell: replace(result, runs=result.runs[:1])})
+    table = Table(spec.restricted(("cora",), ("gcn",)), (alone,))
+    assert "| 79.9 [1 run] (79.6 ± 1.1) = |" in to_markdown(table)
+    assert to_rows(table)[0]["std"] is None

@@ -110,13 +110,6 @@ class SparseFeatures:
             digest.update(part.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()
 
-    def matmul(self, dense: Tensor) -> Tensor:
-        """This matrix times `dense` (f, d), plainly: the definition that fast products equal."""
-        if dense.ndim != 2 or len(dense) != self.num_columns:
-            raise ValueError(f"dense must be ({self.num_columns}, d), got {tuple(dense.shape)}")
-        result = dense.new_zeros(len(self), dense.shape[1])
-        return result.index_add(0, self.row, self.value[:, None] * dense[self.column])
-
     def row_normalized(self) -> SparseFeatures:
         """Every row divided by its sum; rows with sum 0 stay as they are."""
         zeros = self.value.new_zeros(len(self), dtype=torch.float64)

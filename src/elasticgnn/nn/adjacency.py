@@ -35,5 +35,8 @@ Prepared = Graph | NormalizedAdjacency
 
 
 def prepare(graph: Graph) -> Prepared:
-    """The adjacency, or the graph itself where its weights ask for gradients."""
+    """What GCN and SGC take as `graph` to save the same normalisation in every pass.
+
+    It is the graph itself where its weights ask for gradients.
+    """
     return graph if graph.weight.requires_grad else NormalizedAdjacency.of(graph)

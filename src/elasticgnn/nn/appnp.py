@@ -1,15 +1,14 @@
 """APPNP (Gasteiger et al. 2019)."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from elasticgnn.features import SparseFeatures
-from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
 from elasticgnn.nn.edges import edge_list
 from elasticgnn.nn.mlp import MLP
+from elasticgnn.nn.propagated import Propagated
 
 
-class APPNP(nn.Module):
+class APPNP(Propagated):
     """An MLP, then K steps of torch_geometric's APPNP with teleport probability `alpha`.
 
     The same network as ElasticGNN with lambda1 = 0 and lambda2 = 1/alpha - 1.
@@ -27,25 +26,9 @@ class APPNP(nn.Module):
         from torch_geometric.nn import APPNP as Propagation
 
         super().__init__()
-        self.backbone = MLP(in_channels, hidden_channels, out_channels, dropout=dropout)
+        self.backbone: MLP = MLP(in_channels, hidden_channels, out_channels, dropout=dropout)
         self.propagation = Propagation(K, alpha)
 
-    def reset_parameters(self) -> None:
-        self.backbone.reset_parameters()
-
-    def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
-        """What the backbone says of each node (n, out), before any neighbour is heard."""
-        return self.backbone(x, noise=noise)
-
-    def forward(
-        self,
-        x: Tensor | SparseFeatures,
-        graph: Graph | Tensor,
-        edge_weight: Tensor | None = None,
-        *,
-        noise: DropoutNoise | None = None,
-    ) -> Tensor:
-        """Smoothed logits (n, out)."""
-        logits = self.logits(x, noise=noise)
+    def smooth(self, logits: Tensor, graph: Graph | Tensor, edge_weight: Tensor | None) -> Tensor:
         smoothed: Tensor = self.propagation(logits, *edge_list(graph, edge_weight, logits))
         return smoothed

@@ -8,10 +8,11 @@ from elasticgnn.graph import Graph
 from elasticgnn.nn.emp import EMP
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import MLP
+from elasticgnn.nn.propagated import Propagated
 from elasticgnn.problem import ElasticPenalty
 
 
-class ElasticGNN(nn.Module):
+class ElasticGNN(Propagated):
     """Logits of a backbone smoothed by K elastic steps (the paper's equation for Elastic GNNs).
 
     The backbone is an MLP of `num_layers` layers, or any module that maps x to (n, out_channels);
@@ -60,16 +61,8 @@ class ElasticGNN(nn.Module):
         logits: Tensor = self.backbone(x)
         return logits
 
-    def forward(
-        self,
-        x: Tensor | SparseFeatures,
-        graph: Graph | Tensor,
-        edge_weight: Tensor | None = None,
-        *,
-        noise: DropoutNoise | None = None,
-    ) -> Tensor:
-        """Smoothed logits (n, out)."""
-        smoothed: Tensor = self.propagation(self.logits(x, noise=noise), graph, edge_weight)
+    def smooth(self, logits: Tensor, graph: Graph | Tensor, edge_weight: Tensor | None) -> Tensor:
+        smoothed: Tensor = self.propagation(logits, graph, edge_weight)
         return smoothed
 
 

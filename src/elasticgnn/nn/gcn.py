@@ -6,7 +6,7 @@ from torch import Tensor
 
 from elasticgnn.features import DropoutNoise, SparseFeatures
 from elasticgnn.graph import Graph
-from elasticgnn.nn.adjacency import NormalizedAdjacency, Prepared, prepare
+from elasticgnn.nn.adjacency import NormalizedAdjacency, prepare
 from elasticgnn.nn.edges import NoLinear
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import noise_in_use
@@ -15,6 +15,8 @@ from elasticgnn.nn.two_convolutions import TwoConvolutions
 
 class GCN(TwoConvolutions):
     """Two layers of torch_geometric's GCNConv."""
+
+    prepare = staticmethod(prepare)
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5
@@ -26,10 +28,6 @@ class GCN(TwoConvolutions):
         second = GCNConv(hidden_channels, out_channels)
         linear = FeatureLinear(in_channels, hidden_channels, bias=False, glorot=True)
         super().__init__(linear, first, second, dropout)
-
-    def prepare(self, graph: Graph) -> Prepared:
-        """What `forward` takes as `graph` to save the same normalisation in every pass."""
-        return prepare(graph)
 
     def forward(
         self,

@@ -1,6 +1,5 @@
 """A multi-layer perceptron on node features: the rival without a graph, and every backbone."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import torch
@@ -68,9 +67,3 @@ def noise_in_use(model: nn.Module, noise: DropoutNoise | None) -> DropoutNoise |
     if not model.training:
         return None
     return DropoutNoise.drawn(None) if noise is None else noise
-
-
-def linear_layers(mlp: MLP) -> Iterator[nn.Module]:
-    """The linear layers in order."""
-    yield mlp.first
-    yield from mlp.others

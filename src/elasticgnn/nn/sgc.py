@@ -1,18 +1,21 @@
 """SGC (Wu et al. 2019)."""
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
-from elasticgnn.nn.adjacency import NormalizedAdjacency, Prepared, prepare
+from elasticgnn.nn.adjacency import NormalizedAdjacency, prepare
 from elasticgnn.nn.edges import NoLinear, edge_list
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import noise_in_use
+from elasticgnn.nn.propagated import Propagated
 
 
-class SGC(nn.Module):
+class SGC(Propagated):
     """One linear map and K smoothing steps of torch_geometric's SGConv, which commute."""
+
+    prepare = staticmethod(prepare)
 
     def __init__(
         self, in_channels: int, out_channels: int, dropout: float = 0.5, K: int = 2
@@ -29,20 +32,17 @@ class SGC(nn.Module):
     def reset_parameters(self) -> None:
         self.linear.reset_parameters()
 
-    def prepare(self, graph: Graph) -> Prepared:
-        """What `forward` takes as `graph` to save the same normalisation in every pass."""
-        return prepare(graph)
-
-    def forward(
-        self,
-        x: Tensor | SparseFeatures,
-        graph: Graph | Tensor | NormalizedAdjacency,
-        edge_weight: Tensor | None = None,
-        *,
-        noise: DropoutNoise | None = None,
-    ) -> Tensor:
-        """Logits (n, out)."""
+    def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
+        """The linear map of each node's own features (n, out)."""
         logits: Tensor = self.linear(x, noise_in_use(self, noise), self.dropout)
+        return logits
+
+    def smooth(
+        self,
+        logits: Tensor,
+        graph: Graph | Tensor | NormalizedAdjacency,
+        edge_weight: Tensor | None,
+    ) -> Tensor:
         if isinstance(graph, NormalizedAdjacency):
             for _ in range(self.K):
                 logits = graph @ logits

@@ -9,11 +9,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from elasticgnn.experiment import Summary
 from elasticgnn.experiment.record import RunRecord
 from elasticgnn.experiment.results import CellResult, write_whole
 from elasticgnn.report.plot import mean_series
 from elasticgnn.report.render import digits_of, finite
-from elasticgnn.report.statistics import Summary, word
+from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Entry, Table
 
 ASSETS = resources.files("elasticgnn.report") / "assets"
@@ -102,8 +103,8 @@ def summary_data(summary: Summary | None) -> list[float | None] | None:
     """Mean, deviation and interval, four digits."""
     if summary is None:
         return None
-    ends = [finite(summary.low), finite(summary.high)]
-    return [summary.mean, summary.std, *(end and round(end, 4) for end in ends)]
+    spread = (finite(v) for v in (summary.deviation, summary.low, summary.high))
+    return [summary.mean, *(value and round(value, 4) for value in spread)]
 
 
 def result_data(table: Table, result: CellResult) -> dict[str, Any]:

@@ -88,8 +88,9 @@ def draw_bars(axes: Any, table: Table, dataset: str) -> None:
     for position, (model, colour) in enumerate(zip(models, COLOURS, strict=False)):
         entry = table.entry(dataset, 0.0, model.name)
         if entry.ours is not None:
-            half = (entry.ours.high - entry.ours.low) / 2
-            axes.errorbar([position], [entry.ours.mean], [half], fmt="o", color=colour, capsize=3)
+            axes.errorbar(
+                [position], [entry.ours.mean], [entry.ours.margin], fmt="o", color=colour, capsize=3
+            )
         if entry.published is not None:
             axes.plot([position], [entry.published.mean], "D", mfc="none", color=colour, ms=7)
     axes.set_xticks(range(len(models)), [m.title for m in models], rotation=60, fontsize=7)

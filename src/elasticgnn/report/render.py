@@ -7,8 +7,9 @@ import io
 import math
 from typing import Any, Literal
 
+from elasticgnn.experiment import Summary
 from elasticgnn.experiment.spec import Published
-from elasticgnn.report.statistics import Summary, word
+from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Entry, Table
 
 MARKS = {"within": "=", "above": "↑", "below": "↓", "not run": "", "not in the paper": ""}
@@ -30,21 +31,21 @@ def digits_of(table: Table) -> int:
 def mean_std(summary: Summary | None, digits: int) -> str:
     if summary is None:
         return "–"
-    return f"{number(summary.mean, digits)} ± {number(summary.std, digits)}"
+    mean = number(summary.mean, digits)
+    return mean if summary.count == 1 else f"{mean} ± {number(summary.deviation, digits)}"
 
 
 def interval(summary: Summary | None, digits: int) -> str:
-    if summary is None or math.isinf(summary.low):
+    if summary is None or summary.count == 1:
         return "–"
     return f"{number(summary.low, digits)} to {number(summary.high, digits)}"
 
 
 def signed(summary: Summary | None, digits: int) -> str:
     """A paired difference with its 95 % interval."""
-    if summary is None or math.isinf(summary.low):
+    if summary is None or summary.count == 1:
         return "–"
-    half = number((summary.high - summary.low) / 2, digits)
-    return f"{summary.mean:+.{digits}f} ± {half}"
+    return f"{summary.mean:+.{digits}f} ± {number(summary.margin, digits)}"
 
 
 def published(value: Published | None, digits: int) -> str:
@@ -62,8 +63,9 @@ def row_label(table: Table, dataset: str, level: float) -> str:
 
 def fewer_runs(table: Table, entry: Entry) -> str:
     """ " [3 runs]" where a cell has another number of runs than its study asks for."""
-    asked = table.spec.protocol.runs
-    return f" [{entry.ours.count} runs]" if entry.ours and entry.ours.count != asked else ""
+    if entry.ours is None or entry.ours.count == table.spec.protocol.runs:
+        return ""
+    return " [1 run]" if entry.ours.count == 1 else f" [{entry.ours.count} runs]"
 
 
 def short_cell(table: Table, entry: Entry) -> str:
@@ -183,7 +185,7 @@ def to_row(table: Table, entry: Entry) -> dict[str, Any]:
     ours, pair, paper, result = entry.ours, entry.against_baseline, entry.published, entry.result
     values = (
         table.spec.name, entry.cell.dataset, entry.cell.level, entry.cell.model,
-        ours and ours.mean, ours and ours.std,
+        ours and ours.mean, ours and finite(ours.deviation),
         ours and finite(ours.low), ours and finite(ours.high), ours and ours.count,
         paper and paper.mean, paper and paper.std, entry.verdict,
         pair and pair.mean, pair and finite(pair.low), pair and finite(pair.high),

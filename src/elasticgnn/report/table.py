@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from elasticgnn.experiment import Summary, summarize
 from elasticgnn.experiment.cells import Cell, cells
 from elasticgnn.experiment.results import CellResult, read_result
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Published, StudySpec
-from elasticgnn.report.statistics import Summary, paired, summarize, verdict
+from elasticgnn.report.statistics import paired, verdict
 
 
 @dataclass(frozen=True)

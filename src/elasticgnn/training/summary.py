@@ -17,6 +17,14 @@ class Summary:
     margin: float
     count: int
 
+    @property
+    def low(self) -> float:
+        return self.mean - self.margin
+
+    @property
+    def high(self) -> float:
+        return self.mean + self.margin
+
 
 def summarize(values: Sequence[float]) -> Summary:
     """The summary of at least one number; one alone has neither deviation nor margin (nan)."""
