@@ -32,7 +32,6 @@ from elasticgnn.data import NodeTask, Split, load
 from elasticgnn.nn import ModelSettings
 
 GCN = ModelSettings("gcn", hidden_channels=16)
-SCALES = (0.3, 0.5)  # of the initial weights, in turn
 RUNS = 3
 
 
@@ -52,11 +51,14 @@ def agreement(task: NodeTask, split: Split, flips: Perturbation, before: Tensor)
 
 
 def extend(
-    task: NodeTask, split: Split, flips: Perturbation | None, rate: float, number: int, step: int
+    task: NodeTask,
+    split: Split,
+    flips: Perturbation | None,
+    rate: float,
+    number: int,
+    settings: MetattackSettings,
 ) -> Perturbation:
     """The attack carried on to `rate` with the random start `number`."""
-    inner = InnerTraining(weight_scale=SCALES[number % len(SCALES)])
-    settings = MetattackSettings(flips_per_step=step, inner=inner)
     generator = torch.Generator().manual_seed(number)
     return metattack(task, split, AttackBudget(rate=rate), settings, generator, after=flips)
 
@@ -71,7 +73,9 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=100, help="stages to do now, then stop")
     parser.add_argument("--first", type=int, default=0, help="added to the seeds of the tries")
     parser.add_argument("--log", type=Path)
+    parser.add_argument("--scales", default="0.3,0.5", help="of the initial weights, in turn")
     given = parser.parse_args()
+    scales = given.scales.split(",")
     task = component_task(load("cora", normalize_features=False))
     split = attack_split(task, torch.Generator().manual_seed(given.seed))
     clean = replace(task, split=split, split_rule="fixed")
@@ -83,13 +87,15 @@ def main() -> None:
         rate, tried = 0.25 * stage / given.stages, []
         for k in range(given.tries):
             number = 10_000 * given.seed + 100 * stage + given.first + k
-            found = extend(task, split, flips, rate, number, given.flips_per_step)
+            inner = InnerTraining(weight_scale=float(scales[number % len(scales)]))
+            settings = MetattackSettings(flips_per_step=given.flips_per_step, inner=inner)
+            found = extend(task, split, flips, rate, number, settings)
             tried.append((agreement(task, split, found, before), number, found))
         kept, number, flips = min(tried, key=lambda each: each[:2])
         log.append({"rate": round(rate, 4), "agreement": [round(t[0], 4) for t in tried]})
         print({"seed": given.seed, "kept": round(kept, 4), **log[-1]}, flush=True)
         how = {**flips.settings, "stages": stage, "tries": given.tries}
-        how["inner.weight_scale"] = " or ".join(map(str, SCALES))
+        how["inner.weight_scale"] = " or ".join(scales)
         replace(flips, seed=given.seed + given.first, settings=how).save(given.output)
         if given.log is not None:
             given.log.write_text(json.dumps(log, indent=1) + "\n")

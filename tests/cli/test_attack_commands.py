@@ -70,6 +70,29 @@ def test_attack_speaks_plainly_without_json(files, run):
     assert "flips (" in said
 
 
+def test_single_nodes_are_attacked_and_victims_may_train_on(files, run, tmp_path):
+    words = ["attack", *own(files), "--method", "grbcd", "--flips", "2", "--block", "2000"]
+    words += ["--targets", "5", "--around", "--poison", "-o", tmp_path / "flips.json"]
+    run(*words)
+    found = load_perturbation(tmp_path / "flips.json")
+    assert all(5 in pair for pair in found.pairs.tolist())
+    assert found.settings["poisoning.steps"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "prbcd", "--targets", "a"], "targets must be node numbers"),
+        (["--method", "prbcd", "--targets", "999"], "targets must be in 0..59"),
+        (["--method", "dice", "--targets", "1"], "targets must be given to"),
+        (["--method", "metattack", "--poison"], "--around and --poison must be given to"),
+    ],
+)
+def test_aims_that_make_no_sense_are_refused(words, message, files, run):
+    with pytest.raises(ValueError, match=message):
+        run("attack", *own(files), *words)
+
+
 def test_attack_refuses_unknown_methods(files, run):
     with pytest.raises(ValueError, match="method must be one of"):
         run("attack", *own(files), "--method", "other")
@@ -105,6 +128,31 @@ def test_inspect_drops_the_worst_and_measures_a_gcn(files, model_file, run, tmp_
     before = len((files / "edges.csv").read_text().splitlines())
     assert len((tmp_path / "cleaned.csv").read_text().splitlines()) == before - 5
     assert "GCN without the 5 worst" in said
+
+
+def test_cleaned_graph_is_written_beside_the_ranking(files, model_file, run, tmp_path):
+    words = ["inspect", model_file, files / "edges.csv", *own(files)[1:], "--drop", "5"]
+    facts = json.loads(run(*words, "-o", tmp_path / "ranked.csv", "--json").stdout)
+    assert facts["cleaned"] == str(tmp_path / "ranked_cleaned.csv")
+    assert (tmp_path / "ranked_cleaned.csv").exists()
+
+
+def test_inspect_without_edges_takes_the_data_that_the_model_was_trained_on(
+    model_file, run, monkeypatch
+):
+    with pytest.raises(ValueError, match="edges must be given for a model"):
+        run("inspect", model_file)
+    name = read_model_name(model_file)
+    monkeypatch.setattr("elasticgnn.data.catalogue", lambda: {name: None})
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    facts = json.loads(run("inspect", model_file, "--json").stdout)
+    assert facts["edges"] == planted_task().graph.num_edges
+
+
+def read_model_name(path):
+    from elasticgnn.training import TrainedModel
+
+    return TrainedModel.load(path).data["name"]
 
 
 def test_inspect_grades_itself_on_known_flips(files, model_file, run, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from elasticgnn.attack import Constraints, Perturbation
     from elasticgnn.attack.run import Settings
     from elasticgnn.data import NodeTask, Split
+
+
+GRADIENT_METHODS = ("prbcd", "grbcd", "pgd")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +45,12 @@ def attack_command(
     degree_test: Annotated[
         float | None, typer.Option(help="largest likelihood ratio of the degrees, e.g. 0.004")
     ] = None,
+    keep_last_edge: Annotated[bool, typer.Option(help="isolate no node")] = True,
+    targets: Annotated[
+        str | None, typer.Option(help="prbcd, grbcd, pgd: node numbers to attack, e.g. 3,17")
+    ] = None,
+    around: Annotated[bool, typer.Option(help="flip only pairs with a target at one end")] = False,
+    poison: Annotated[bool, typer.Option(help="prbcd, grbcd, pgd: the victim trains on")] = False,
     component: Annotated[bool, typer.Option(help="attack the largest component only")] = True,
     seed: Annotated[int, typer.Option(help="fixes the split and the attack")] = 0,
     edges: Annotated[Path | None, typer.Option(help="own edges instead of a data set")] = None,
@@ -61,8 +71,10 @@ def attack_command(
     task = component_task(task) if component else task
     if rate is None and count is None:
         rate = 0.05
-    limits = Constraints(degree_test=degree_test)
+    limits = Constraints(keep_last_edge=keep_last_edge, degree_test=degree_test)
+    aim = read_targets(targets, task.num_nodes, method)
     options = settings_for(method, limits, loss, objective, approximate, flips_per_step, block)
+    options = with_aim(options, around=around, poison=poison)
     generator = torch.Generator().manual_seed(seed)
     split = attack_split(task, generator)
     model = trained_victim(method, victim, task, split, generator)
@@ -75,6 +87,7 @@ def attack_command(
         model,
         generator,
         settings=options,
+        targets=aim,
         progress=progress_line(budget.flips(task.graph), shown=not as_json),
     )
     if output is not None:
@@ -104,9 +117,37 @@ def settings_for(
         )
     if method in ("random", "dice"):
         return limits
-    if method in ("prbcd", "grbcd", "pgd"):
+    if method in GRADIENT_METHODS:
         return GradientSettings(loss=loss or "tanh_margin", block_size=block, constraints=limits)
     return None  # `attack` names the methods
+
+
+def read_targets(text: str | None, num_nodes: int, method: str) -> torch.Tensor | None:
+    """The nodes of "3,17"."""
+    import torch
+
+    if text is None:
+        return None
+    if method not in GRADIENT_METHODS:
+        raise ValueError(f"targets must be given to {GRADIENT_METHODS} only, got {method!r}")
+    try:
+        nodes = torch.tensor([int(part) for part in text.split(",")])
+    except ValueError:
+        raise ValueError(f"targets must be node numbers like 3,17, got {text!r}") from None
+    if bool(((nodes < 0) | (nodes >= num_nodes)).any()):
+        raise ValueError(f"targets must be in 0..{num_nodes - 1}, got {text!r}")
+    return nodes
+
+
+def with_aim(options: Settings | None, *, around: bool, poison: bool) -> Settings | None:
+    """The options with those of gradient attacks, which are refused elsewhere."""
+    from elasticgnn.attack import GradientSettings, Retraining
+
+    if not (around or poison):
+        return options
+    if not isinstance(options, GradientSettings):
+        raise ValueError(f"--around and --poison must be given to {GRADIENT_METHODS} only")
+    return replace(options, around_targets=around, poisoning=Retraining() if poison else None)
 
 
 def attack_split(task: NodeTask, generator: torch.Generator) -> Split:
@@ -124,7 +165,7 @@ def trained_victim(
     method: str, name: str, task: NodeTask, split: Split, generator: torch.Generator
 ) -> nn.Module | None:
     """The model of a file, or the named one trained on the clean graph."""
-    if method not in ("prbcd", "grbcd", "pgd"):
+    if method not in GRADIENT_METHODS:
         return None
     from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model
 

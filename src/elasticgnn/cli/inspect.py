@@ -37,14 +37,21 @@ def register(app: typer.Typer) -> None:
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="ElasticGNN file from `elasticgnn train -o`")],
-    edges: Annotated[str, typer.Argument(help="edge file, or the name of a data set")],
+    edges: Annotated[
+        str | None,
+        typer.Argument(
+            help="edge file, or the name of a data set [default: what it was trained on]"
+        ),
+    ] = None,
     features: Annotated[Path | None, typer.Option(help="features of the nodes")] = None,
     labels: Annotated[Path | None, typer.Option(help="known classes, trusted in the score")] = None,
     attack: Annotated[
         Path | None, typer.Option(help="inspect the graph after these flips, and grade the score")
     ] = None,
     drop: Annotated[int, typer.Option(help="also write the graph without the N worst edges")] = 0,
-    cleaned: Annotated[Path | None, typer.Option(help="file for that graph")] = None,
+    cleaned: Annotated[
+        Path | None, typer.Option(help="file for that graph [default: beside the output]")
+    ] = None,
     data_root: Annotated[Path | None, typer.Option(help="folder of data files")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
@@ -54,7 +61,7 @@ def inspect(
     from elasticgnn.training import TrainedModel
 
     trained = TrainedModel.load(model)
-    clean, known = read(edges, features, labels, data_root)
+    clean, known = read(edges or data_of(trained), features, labels, data_root)
     flips = None if attack is None else load_perturbation(attack)
     task = clean if flips is None else flips.apply_to(clean)
     known = known if flips is None or flips.split is None else flips.split.train
@@ -67,8 +74,20 @@ def inspect(
         write(output, ranking(scores, task, trained))
         facts["saved"] = str(output)
     if drop:
-        facts |= clean_up(scores, task, drop, cleaned)
+        beside = Path("edges.csv") if output is None else output
+        path = cleaned or beside.with_name(f"{beside.stem}_cleaned.csv")
+        facts |= clean_up(scores, task, drop, path)
     report(facts, scores, task, trained, as_json)
+
+
+def data_of(trained: TrainedModel) -> str:
+    """The name of the data set that the model was trained on."""
+    from elasticgnn.data import catalogue
+
+    name = trained.data.get("name", "")
+    if name not in catalogue():
+        raise ValueError("edges must be given for a model that was trained on own files, got none")
+    return name
 
 
 def read(
@@ -132,15 +151,13 @@ def write(path: Path, rows: list[dict[str, object]]) -> None:
     write_whole(path, text.getvalue().encode())
 
 
-def clean_up(scores: EdgeScores, task: NodeTask, drop: int, path: Path | None) -> dict[str, Any]:
+def clean_up(scores: EdgeScores, task: NodeTask, drop: int, path: Path) -> dict[str, Any]:
     """Writes the graph without its worst edges, and measures a GCN on both graphs."""
     from elasticgnn.attack.evaluation import accuracy_of
 
     graph = scores.without_worst(drop)
-    facts: dict[str, Any] = {"dropped": drop}
-    if path is not None:
-        write_graph(path, graph, task)
-        facts["cleaned"] = str(path)
+    write_graph(path, graph, task)
+    facts: dict[str, Any] = {"dropped": drop, "cleaned": str(path)}
     if len(task.labelled) >= 2 * task.num_classes:
         facts["gcn_before"] = accuracy_of("gcn", task)
         facts["gcn_after"] = accuracy_of("gcn", task.with_graph(graph))
@@ -179,6 +196,8 @@ def report(
             f"inserted edges: {facts['inserted']}, area under ROC {facts['roc_area']:.3f}, "
             f"precision at that number {facts['precision_at_inserted']:.3f}"
         )
+    if "cleaned" in facts:
+        print(f"without the {facts['dropped']} worst: {facts['cleaned']}")
     if "gcn_after" in facts:
         print(
             f"GCN without the {facts['dropped']} worst: {100 * facts['gcn_before']:.1f} % -> "
