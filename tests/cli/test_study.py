@@ -44,9 +44,11 @@ def test_status_counts_cells_and_trainings(app, folder):
     answer = invoke(app, "study", "status", "table3", "--quick", "--results", folder, "--json")
     row = json.loads(answer.stdout)["studies"][0]
     assert (row["cells"], row["cells_complete"], row["runs"], row["running"]) == (4, 4, 8, 0)
-    assert "4/4 cells complete" in invoke(
-        app, "study", "status", "table3", "--quick", "--results", folder
-    ).stdout  # fmt: skip
+    assert row["epochs"] == 8 * 4
+    assert row["seconds"] > 0
+    said = invoke(app, "study", "status", "table3", "--quick", "--results", folder).stdout
+    assert "4/4 cells complete" in said
+    assert "8 trainings in 0 minutes (4 epochs each, " in said
 
 
 def test_status_of_an_untouched_folder_is_zero_and_leaves_it_untouched(app, tmp_path):

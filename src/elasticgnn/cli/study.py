@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -162,8 +162,18 @@ def status(
         print(
             f"{row['study']:10s} {row['cells_complete']}/{row['cells']} cells complete, "
             f"trials: {row['complete']} complete, {row['running']} running, "
-            f"{row['waiting']} waiting, {row['runs']} trainings"
+            f"{row['waiting']} waiting, {row['runs']} trainings{time_taken(row)}"
         )
+
+
+def time_taken(row: dict[str, Any]) -> str:
+    """ " in 12 minutes (200 epochs each, 5.1 ms per epoch)", nothing where nothing was trained."""
+    if not row["runs"]:
+        return ""
+    each, single = row["epochs"] / row["runs"], 1000 * row["seconds"] / row["epochs"]
+    return (
+        f" in {row['seconds'] / 60:.0f} minutes ({each:.0f} epochs each, {single:.1f} ms per epoch)"
+    )
 
 
 def table(

@@ -14,13 +14,15 @@ STATES = ("complete", "running", "waiting")
 
 
 def study_status(spec: StudySpec, url: str, results: Path) -> dict[str, Any]:
-    """Counts of complete cells, and of the trials in the storage by state."""
+    """Counts of complete cells, of the trials in the storage by state, and what they took."""
     every = cells(spec)
     found: dict[str, Any] = {
         "study": spec.name,
         "cells": len(every),
         "cells_complete": sum(result_path(results, spec, cell).is_file() for cell in every),
         "runs": 0,
+        "epochs": 0,
+        "seconds": 0.0,
         **dict.fromkeys(STATES, 0),
     }
     path = sqlite_path(url)
@@ -31,7 +33,10 @@ def study_status(spec: StudySpec, url: str, results: Path) -> dict[str, Any]:
         if state in STATES:
             found[state] += 1
         if state == "complete":
-            found["runs"] += trial.user_attrs["last"] - trial.user_attrs["first"]
+            runs = trial.user_attrs["runs"]
+            found["runs"] += len(runs)
+            found["epochs"] += sum(run["epochs"] for run in runs)
+            found["seconds"] += sum(run["seconds"] for run in runs)
     return found
 
 
