@@ -7,7 +7,8 @@
 The data are the clean graph and the fixed split of the robustness literature. "choose" tries the
 settings of every family (trained with the penalty, or trained with l21 and only predicting with
 it) and attacks the validation nodes, with as many flips per node as 25 % are for the test nodes.
-"measure" takes the best of each family to the test nodes, with other networks. A concave penalty
+"measure" takes the best of each family to the test nodes, with other networks: the best of all, and
+the best of those that are nearly as good on the clean graph as any. A concave penalty
 has no gradient on edges that it has torn, so it is attacked through itself and, with the same
 weights, through its convex and its less concave neighbour. "worst" is the lowest accuracy over all
 attacks of the study at that seed and rate, those found for the other families included.
@@ -22,7 +23,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from elasticgnn.attack import AttackBudget, GradientSettings, attack, with_penalty
+from elasticgnn.attack import HARDENED, AttackBudget, GradientSettings, attack, with_penalty
 from elasticgnn.attack.hardening import routes
 from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask, load
@@ -33,6 +34,7 @@ from elasticgnn.training import TrainingPlan, fit, make_model
 
 DATA = "cora-meta-0"
 STEPS = (100.0, 1000.0)
+CLEAN_LOSS = 0.045  # of validation accuracy, 11 of 249 nodes
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,11 @@ def candidates() -> list[Candidate]:
     convex = [ElasticPenalty(a, b) for a in (0.5, 1.0, 3.0, 6.0) for b in (0.0, 1.0, 3.0)]
     found = [Candidate("l21", p, p) for p in convex]
     found += [Candidate("l21 (3, 3)", p, p) for p in (ElasticPenalty(3.0, 3.0),)]
+    found += predicting("no edges at prediction", ElasticPenalty(0.0, 0.0))
+    for lambda1 in (0.1, 0.5, 1.0, 3.0):
+        found += predicting("l21 at prediction", ElasticPenalty(lambda1, 0.0))
     bounds = {("mcp", 0.0): (2.5, 4.0, 8.0), ("mcp", 3.0): (1.0, 3.0)}
-    bounds |= {("scad", 0.0): (3.2, 5.0), ("scad", 3.0): (2.0,)}
+    bounds |= {("scad", 0.0): (3.2, 5.0)}
     for (norm, lambda2), concavities in bounds.items():
         for lambda1 in (0.5, 1.0, 3.0):
             for concavity in concavities:
@@ -58,9 +63,7 @@ def candidates() -> list[Candidate]:
                 found.append(Candidate(norm, penalty, penalty))
                 if lambda2 == 0:
                     found += predicting(f"{norm} at prediction", penalty)
-    for lambda1 in (0.1, 0.5, 1.0, 3.0):
-        found += predicting("l21 at prediction", ElasticPenalty(lambda1, 0.0))
-    return found + predicting("no edges at prediction", ElasticPenalty(0.0, 0.0))
+    return found
 
 
 def predicting(family: str, penalty: ElasticPenalty) -> list[Candidate]:
@@ -145,15 +148,24 @@ def accuracies(victim: Victim, own: list[Graph], every: list[Graph]) -> dict[str
 
 
 def chosen(path: Path) -> list[Candidate]:
-    """The best of each family on attacked validation nodes."""
-    best: dict[str, dict[str, object]] = {}
-    for row in json.loads(path.read_text()):
-        if row["family"] not in best or row["worst"] > best[row["family"]]["worst"]:
-            best[row["family"]] = row
-    return [
-        Candidate(name, ElasticPenalty(**row["trained"]), ElasticPenalty(**row["predicting"]))
-        for name, row in best.items()
-    ]
+    """The best of each family on attacked validation nodes among those with a good clean accuracy.
+
+    Good is at most CLEAN_LOSS below the best of all. Penalties for prediction alone are also taken
+    at their best whatever the clean accuracy, and with the package's default.
+    """
+    rows = json.loads(path.read_text())
+    enough = max(row["clean"] for row in rows) - CLEAN_LOSS
+    picked: dict[Candidate, None] = {}
+    for family in dict.fromkeys(row["family"] for row in rows):
+        mine = [row for row in rows if row["family"] == family]
+        good = [row for row in mine if row["clean"] >= enough]
+        for part in (good, mine if "at prediction" in family else []):
+            if part:
+                row = max(part, key=lambda row: row["adaptive"])
+                penalties = ElasticPenalty(**row["trained"]), ElasticPenalty(**row["predicting"])
+                picked[Candidate(family, *penalties)] = None
+    default = Candidate("mcp at prediction, default", ElasticPenalty(3.0, 3.0), HARDENED)
+    return [*picked, default]
 
 
 def measure(
