@@ -13,7 +13,7 @@ from solver_signals import chain, random_graph, steps
 sklearn_base = pytest.importorskip("sklearn.base", reason="scikit-learn is not installed")
 from sklearn.utils.estimator_checks import check_estimator  # noqa: E402  after the skip
 
-from elasticgnn.solver.smoother import EXPECTED_FAILED_CHECKS, ElasticSmoother  # noqa: E402
+from elasticgnn.solver.smoother import EXPECTED_FAILED_CHECKS, ElasticSmoother  # noqa: E402  after the skip
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -12,7 +12,7 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver.adjoint import Adjoint, split_rows
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.minimise import minimise
-from elasticgnn.solver.path import minimise_path
+from elasticgnn.solver.path import Path, minimise_path
 from elasticgnn.solver.solution import Solution
 
 CRITERIA = ("cv", "sure")
@@ -56,13 +56,9 @@ def cross_validate(
     if not lambda1s or not lambda2s:
         raise ValueError("lambda1s and lambda2s must not be empty")
     given = torch.ones(graph.num_nodes) if data_weight is None else data_weight
-    rows = []
-    for lambda2 in lambda2s:
-        if criterion == "cv":
-            rows.append(_held_out(x, graph, lambda1s, lambda2, norm, given, generator))
-        else:
-            rows.append(_stein(x, graph, lambda1s, lambda2, norm, given, generator))
-    scores = torch.stack(rows)
+    score = {"cv": _held_out, "sure": _stein}[criterion]
+    question = Question(x, graph, tuple(lambda1s), norm, given)
+    scores = torch.stack([score(question, lambda2, generator) for lambda2 in lambda2s])
     best2, best1 = divmod(int(scores.argmin()), len(lambda1s))
     penalty = ElasticPenalty(float(lambda1s[best1]), float(lambda2s[best2]), norm)
     return Selection(
@@ -75,29 +71,41 @@ def cross_validate(
     )
 
 
-def _held_out(  # the arguments of `cross_validate`, one lambda2
-    x: Tensor,
-    graph: Graph,
-    lambda1s: Sequence[float],
-    lambda2: float,
-    norm: str,
-    given: Tensor,
-    generator: torch.Generator,
-) -> Tensor:
+@dataclass(frozen=True)
+class Question:
+    """Which of lambda1s suits this signal, for one lambda2 at a time."""
+
+    x: Tensor
+    graph: Graph
+    lambda1s: tuple[float, ...]
+    norm: str
+    data_weight: Tensor
+
+    def path(self, lambda2: float, data_weight: Tensor, rtol: float) -> Path:
+        """The solutions for all lambda1s with other weights of the data."""
+        return minimise_path(
+            self.x,
+            self.graph,
+            self.lambda1s,
+            lambda2=lambda2,
+            norm=self.norm,
+            data_weight=data_weight,
+            rtol=rtol,
+        )
+
+
+def _held_out(question: Question, lambda2: float, generator: torch.Generator) -> Tensor:
     """Mean squared error at held-out nodes per lambda1."""
-    fold = _folds(graph, given, generator)
-    error, count = torch.zeros(len(lambda1s), dtype=torch.float64), 0
+    given, rows = question.data_weight.double(), question.x.detach().double()
+    fold = _folds(question.graph, given, generator)
+    error, count = torch.zeros(len(question.lambda1s), dtype=torch.float64), 0
     for k in range(FOLDS):
         out = fold == k
         if not bool(out.any()):
             continue
-        weight = torch.where(out, 0.0, given.double())
-        path = minimise_path(
-            x, graph, lambda1s, lambda2=lambda2, norm=norm, data_weight=weight, rtol=1e-4
-        )
-        truth = x.detach().double()[out]
-        error += torch.stack([(s.value[out] - truth).square().sum() for s in path])
-        count += truth.numel()
+        path = question.path(lambda2, torch.where(out, 0.0, given), rtol=1e-4)
+        error += torch.stack([(s.value[out] - rows[out]).square().sum() for s in path])
+        count += rows[out].numel()
     return error / max(count, 1)
 
 
@@ -114,22 +122,14 @@ def _folds(graph: Graph, given: Tensor, generator: torch.Generator) -> Tensor:
     return fold
 
 
-def _stein(
-    x: Tensor,
-    graph: Graph,
-    lambda1s: Sequence[float],
-    lambda2: float,
-    norm: str,
-    given: Tensor,
-    generator: torch.Generator,
-) -> Tensor:
+def _stein(question: Question, lambda2: float, generator: torch.Generator) -> Tensor:
     """Stein's unbiased estimate of the mean squared error per lambda1."""
-    path = minimise_path(x, graph, lambda1s, lambda2=lambda2, norm=norm, data_weight=given)
-    seen = given > 0
+    x, graph, given = question.x, question.graph, question.data_weight
+    path, seen = question.path(lambda2, given, rtol=1e-6), given > 0
     variance, total = noise_level(x, graph, given) ** 2, x[seen].numel()
     scores = []
-    for value, solution in zip(lambda1s, path, strict=True):
-        penalty = ElasticPenalty(float(value), lambda2, norm)
+    for value, solution in zip(question.lambda1s, path, strict=True):
+        penalty = ElasticPenalty(float(value), lambda2, question.norm)
         misfit = float((solution.value - x.detach().double())[seen].square().sum())
         freedom = degrees_of_freedom(x, graph, penalty, solution, given, generator)
         scores.append(misfit / total - variance + 2 * variance * freedom / total)
