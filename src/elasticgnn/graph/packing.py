@@ -1,12 +1,14 @@
 """Slots in whole registers: the tables of the packed loops (kernels/emp_packed.h)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from elasticgnn.kernels import native
+
+loops: Any = native  # not None where slots are packed
 
 CHUNK = 128  # registers; their dual rows stay in the nearest cache between two visits
 NEAR = 1 << 19  # bytes of node rows that a core's own cache holds beside the rest
@@ -48,7 +50,7 @@ def _order(first: Tensor, other: Tensor, rows: int) -> np.ndarray:
     n = len(first) - 1
     order = np.arange(n)
     if n * (16 // rows) * 4 > NEAR:
-        native.cluster_order(n, first.data_ptr(), other.data_ptr(), order.ctypes.data)
+        loops.cluster_order(n, first.data_ptr(), other.data_ptr(), order.ctypes.data)
     return order
 
 

@@ -17,21 +17,9 @@ std::size_t with_kind_of_shape(const EmpProblem<T>& problem, const Body& body) {
   constexpr int L = kVectorBytes / int(sizeof(T));
   constexpr bool common = S == Shape::ball && sizeof(T) == 4;
   const std::int64_t d = problem.width;
+  if constexpr (common && L >= 16)
+    if (problem.runs == 1 && d == 40) return body(Kind<T, 16, 3, false, S, 8>{});
   if (problem.runs > 1) return body(Kind<T, L, 0, true, S>{});
-  if constexpr (common && L >= 16) {
-    switch (d) {
-      case 1: return body(Kind<T, 4, 1, false, S, 1>{});
-      case 2: return body(Kind<T, 4, 1, false, S, 2>{});
-      case 3: return body(Kind<T, 4, 1, false, S, 3>{});
-      case 4: return body(Kind<T, 4, 1, false, S, 4>{});
-      case 5: return body(Kind<T, 8, 1, false, S, 5>{});
-      case 6: return body(Kind<T, 8, 1, false, S, 6>{});
-      case 7: return body(Kind<T, 8, 1, false, S, 7>{});
-      case 8: return body(Kind<T, 8, 1, false, S, 8>{});
-      case 40: return body(Kind<T, 16, 3, false, S, 8>{});
-      default: break;
-    }
-  }
   if (common && d <= L) return body(Kind<T, L, 1, false, S>{});
   return body(Kind<T, L, 0, false, S>{});
 }

@@ -29,9 +29,11 @@ struct PackedGraph {
 
 struct PackedProblem {
   PackedGraph graph;
-  std::int64_t width;
+  std::int64_t width, stride;  // floats of a row, and from one row of the caller's to the next
   float lambda1, gamma, beta, pull;
   int steps, threads;
+
+  bool has_dual() const { return lambda1 > 0 && gamma > 0; }  // else Z has no effect
 };
 
 // Rows outside the ball, step by step and chunk by chunk.

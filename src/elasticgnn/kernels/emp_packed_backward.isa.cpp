@@ -16,10 +16,10 @@ template <int P>
 struct BackwardRows {
   float *g, *pulled, *share, *bar, *sum, *t, *weight, *total, *scale;
 
-  BackwardRows(const PackedGraph& graph, Arena& arena)
+  BackwardRows(const PackedGraph& graph, bool has_dual, Arena& arena)
       : g(arena.take<float>(graph.num_nodes * P)), pulled(arena.take<float>(graph.num_nodes * P)),
         share(arena.take<float>(graph.num_nodes * P)), bar(arena.take<float>(graph.num_nodes * P)),
-        sum(arena.take<float>(graph.num_nodes * P)), t(arena.take<float>(graph.num_groups * 16)),
+        sum(arena.take<float>(graph.num_nodes * P)), t(arena.take<float>(has_dual ? graph.num_groups * 16 : 0)),
         weight(graph.weight ? arena.take<float>(graph.num_groups * Packed<P>::G) : nullptr),
         total(arena.take<float>(graph.num_nodes)), scale(arena.take<float>(graph.num_nodes)) {}
 };
@@ -56,15 +56,25 @@ ELASTICGNN_INLINE const float* descend_quad(float gamma, float inverse, std::int
   return mask ? turn_rows<P>(mask, t + g * 16, width, inverse, from) : from;
 }
 
+// v, S and grad X of node i, given bar.
+template <int P>
+ELASTICGNN_INLINE void pass(const PackedProblem& problem, const BackwardRows<P>& rows, std::int64_t i, __m512 bar) {
+  using V = Packed<P>;
+  const float s = rows.scale[i];
+  const __m512 value = _mm512_add_ps(V::everywhere(rows.g + i * P), bar);
+  V::store(rows.bar + i * P, bar);
+  V::store(rows.g + i * P, value);
+  V::store(rows.share + i * P, _mm512_mul_ps(_mm512_set1_ps(s * s), value));
+  V::store(rows.sum + i * P, _mm512_fmadd_ps(_mm512_set1_ps(problem.gamma * s), value, V::everywhere(rows.sum + i * P)));
+}
+
 template <int P, bool Weighted, bool Fresh>
 void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int64_t chunk, const std::uint16_t* masks,
              const float* from) {
-  using V = Packed<P>;
   const PackedGraph& graph = problem.graph;
   const std::int32_t *__restrict group = graph.group, *__restrict column = graph.column, *__restrict owner = graph.owner;
   const float *__restrict pulled = rows.pulled, *weight = rows.weight;
-  float *__restrict t = rows.t, *__restrict g = rows.g, *__restrict bar = rows.bar, *__restrict share = rows.share,
-        *__restrict sum = rows.sum;
+  float* __restrict t = rows.t;
   const float gamma = problem.gamma, inverse = 1 / problem.lambda1;
   const std::int64_t width = problem.width, low = graph.chunk[chunk], high = graph.chunk[chunk + 1], last = group[high];
   std::int64_t k = group[low];
@@ -76,13 +86,7 @@ void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int
     const __m512 total = node_sum<P, false>(group[i], group[i + 1], nullptr, [=](std::int64_t at) {
       return _mm512_load_ps(t + at * 16);
     });
-    const float s = rows.scale[i];
-    const __m512 part = _mm512_mul_ps(_mm512_set1_ps(problem.beta), total);
-    const __m512 value = _mm512_add_ps(V::everywhere(g + i * P), part);
-    V::store(bar + i * P, part);
-    V::store(g + i * P, value);
-    V::store(share + i * P, _mm512_mul_ps(_mm512_set1_ps(s * s), value));
-    V::store(sum + i * P, _mm512_fmadd_ps(_mm512_set1_ps(gamma * s), value, V::everywhere(sum + i * P)));
+    pass<P>(problem, rows, i, _mm512_mul_ps(_mm512_set1_ps(problem.beta), total));
   }
 }
 
@@ -136,7 +140,9 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
 #pragma omp barrier
     for (int step = problem.steps - 1; step >= 0; --step) {
       const Sweep sweep = kinds[weighted * 2 + (step + 1 == problem.steps)];
-      for (std::int64_t c = team.low; c < team.high; ++c)
+      for (std::int64_t i = team.low_node; i < team.high_node && !problem.has_dual(); ++i)
+        pass<P>(problem, rows, i, _mm512_setzero_ps());
+      for (std::int64_t c = team.low; c < team.high && problem.has_dual(); ++c)
         sweep(problem, rows, c, kept.masks + step * quads + quad_of(g, c), kept.rows[step * g.num_chunks + c]);
 #pragma omp barrier
       if (weighted) spread<P, true>(problem, rows, team.low_node, team.high_node);
@@ -155,7 +161,7 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
 std::size_t packed_backward(const PackedProblem& problem, const float* grad, float* grad_x, const PackedKept& kept, char* scratch) {
   return with_lanes(problem.width, [&](auto packed) -> std::size_t {
     Arena arena{scratch};
-    const BackwardRows<16 / decltype(packed)::G> rows(problem.graph, arena);
+    const BackwardRows<16 / decltype(packed)::G> rows(problem.graph, problem.has_dual(), arena);
     if (scratch) backward_rows(problem, grad, grad_x, kept, rows);
     return arena.used;
   });

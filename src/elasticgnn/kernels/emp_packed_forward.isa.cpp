@@ -21,10 +21,10 @@ struct ForwardRows {
   float* scale;
   NodeFactors* factors;
 
-  ForwardRows(const PackedGraph& g, Arena& arena)
+  ForwardRows(const PackedGraph& g, bool has_dual, Arena& arena)
       : u(arena.take<float>(g.num_nodes * P)), ub(arena.take<float>(g.num_nodes * P)),
         q(arena.take<float>(g.num_nodes * P)), in(arena.take<float>(g.num_nodes * P)),
-        dual(arena.take<float>(g.num_groups * 16)),
+        dual(arena.take<float>(has_dual ? g.num_groups * 16 : 0)),
         weight(g.weight ? arena.take<float>(g.num_groups * Packed<P>::G) : nullptr),
         scale(arena.take<float>(g.num_nodes)), factors(arena.take<NodeFactors>(g.num_nodes)) {}
 };
@@ -223,13 +223,13 @@ bool make_room(const PackedKept& kept, Pieces* pieces, int parts) {
 
 template <int P>
 bool forward_rows(const PackedProblem& problem, const float* x, float* out, const PackedKept* kept,
-                  const ForwardRows<P>& rows) {
+                  ForwardRows<P> rows) {
   const PackedGraph& g = problem.graph;
   const bool weighted = g.weight != nullptr;
   const std::int64_t quads = quad_of(g, g.num_chunks);
   Pieces pieces[kMostThreads];
   bool enough = true;
-#pragma omp parallel num_threads(problem.threads < kMostThreads ? problem.threads : kMostThreads)
+#pragma omp parallel firstprivate(rows) num_threads(problem.threads < kMostThreads ? problem.threads : kMostThreads)
   {
     const Team team(g);
     float* nowhere = nullptr;
@@ -239,6 +239,12 @@ bool forward_rows(const PackedProblem& problem, const float* x, float* out, cons
     for (int step = 0; step < problem.steps && enough; ++step) {
       if (weighted) smooth<P, true>(g, rows, team.low_node, team.high_node);
       else smooth<P, false>(g, rows, team.low_node, team.high_node);
+      if (!problem.has_dual()) {  // Ub is the next U
+        float* const last = rows.u;
+        rows.u = rows.ub, rows.ub = last;
+#pragma omp barrier
+        continue;
+      }
 #pragma omp master
       if (kept) enough = make_room(*kept, pieces, team.parts);
 #pragma omp barrier
@@ -267,7 +273,7 @@ int packed_lanes(std::int64_t width) { return width <= 4 ? 4 : width <= 8 ? 8 : 
 std::size_t packed_forward(const PackedProblem& problem, const float* x, float* out, const PackedKept* kept, char* scratch) {
   return with_lanes(problem.width, [&](auto packed) -> std::size_t {
     Arena arena{scratch};
-    const ForwardRows<16 / decltype(packed)::G> rows(problem.graph, arena);
+    const ForwardRows<16 / decltype(packed)::G> rows(problem.graph, problem.has_dual(), arena);
     if (scratch && !forward_rows(problem, x, out, kept, rows)) return 0;
     return arena.used;
   });

@@ -51,7 +51,7 @@ ELASTICGNN_INLINE void pad_rows(const PackedProblem& problem, std::int32_t low, 
                                 float* to, const Factor& factor) {
   const unsigned lanes = (1u << problem.width) - 1;
   for (std::int64_t i = low; i < high; ++i) {
-    const float* row = from + problem.graph.order[i] * problem.width;
+    const float* row = from + problem.graph.order[i] * problem.stride;
     Row<P>::store(to + i * P, Row<P>::load(row, lanes) * factor(i));
   }
 }
@@ -61,7 +61,7 @@ template <class Value>
 ELASTICGNN_INLINE void hand_back(const PackedProblem& problem, std::int32_t low, std::int32_t high, float* to,
                                  const Value& value) {
   for (std::int64_t i = low; i < high; ++i) {
-    float* row = to + problem.graph.order[i] * problem.width;
+    float* row = to + problem.graph.order[i] * problem.stride;
     for (std::int64_t c = 0; c < problem.width; ++c) row[c] = value(i, c);
   }
 }

@@ -37,14 +37,14 @@ def propagate(
     """Signal (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
     weight, scale = graph.cast(x.dtype)
     keep = _needed_gradients(x, weight, scale, sizes)
-    has_dual = keep == 2 or _has_dual(sizes)
     packable = keep == 0 or (keep == 1 and memory == "fast")
-    if packable and has_dual and fused_op.is_unwatched(x):
+    if packable and fused_op.is_unwatched(x):
         lanes = packed.packed_lanes(x, graph, norm, steps)
         if lanes:
             return packed.propagate_packed(x, graph, sizes, steps, lanes, keep=keep == 1)
     slots = graph.slots
     tables = (slots.start, slots.column, slots.edge)
+    has_dual = keep == 2 or _has_dual(sizes)
     options = (norm, concavity, steps, keep, memory == "lean", has_dual)
     return fused_op.propagate(x, weight, scale, *tables, *sizes, *options)[0]
 

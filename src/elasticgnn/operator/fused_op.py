@@ -15,7 +15,9 @@ from elasticgnn.operator.kernel_call import (
     as_runs,
     kernel,
     problem,
+    run_groups,
     scratch,
+    share_of,
 )
 
 _ARGUMENTS = (
@@ -51,30 +53,32 @@ def _propagate(
 ) -> tuple[Tensor, Tensor, Tensor]:
     if steps == 0 or x.numel() == 0:
         return x.clone(memory_format=torch.contiguous_format), x.new_empty(0), x.new_empty(0)
-    ratio = weight.shape[0] / x.shape[0]
-    keeping = plan_keeping(steps, keep, lean, use_dual, ratio)
-    row = x.shape[1] * x.shape[2]
-    rows = as_lanes(x)
-    task = problem(
-        rows,
-        x,
-        (start, column, edge, weight, scale),
-        (lambda1, gamma, beta, pull),
-        (norm, concavity, steps),
-    )
-    out = torch.empty_like(rows)
-    nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
-    duals = x.new_empty(keeping.num_duals_kept * weight.shape[0] * row)
-    kernel("emp_forward", x.dtype)(
-        *task.arguments,
-        (0, 0, out.data_ptr(), 0, nodes.data_ptr(), duals.data_ptr()),
-        use_dual,
-        keep if use_dual else 0,
-        keeping.every,
-        keeping.all_nodes,
-        scratch,
-    )
-    return as_runs(out, x), nodes, duals
+    keeping = plan_keeping(steps, keep, lean, use_dual, *_extent(x, weight))
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    nodes = x.new_empty(keeping.num_nodes_kept * x.numel())
+    duals = x.new_empty(keeping.num_duals_kept * weight.shape[0] * x.shape[1] * x.shape[2])
+    for group in run_groups(x):
+        rows = as_lanes(x[:, group])
+        task = problem(
+            rows,
+            x[:, group],
+            (start, column, edge, weight, scale),
+            tuple(size[group] for size in (lambda1, gamma, beta, pull)),
+            (norm, concavity, steps),
+        )
+        moved = torch.empty_like(rows)
+        kept = (share_of(nodes, group, x).data_ptr(), share_of(duals, group, x).data_ptr())
+        kernel("emp_forward", x.dtype)(
+            *task.arguments,
+            (0, 0, moved.data_ptr(), 0, *kept),
+            use_dual,
+            keep if use_dual else 0,
+            keeping.every,
+            keeping.all_nodes,
+            scratch,
+        )
+        out[:, group] = as_runs(moved, x[:, group])
+    return out, nodes, duals
 
 
 torch.library.impl("elasticgnn::propagate", "CPU", _propagate)
@@ -118,8 +122,7 @@ def _propagate_shapes(x: Tensor, weight: Tensor, *rest: Any) -> tuple[Tensor, Te
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     if steps == 0 or x.numel() == 0:
         return out, x.new_empty(0), x.new_empty(0)
-    ratio = weight.shape[0] / x.shape[0]
-    keeping = plan_keeping(steps, keep, lean, use_dual, ratio)
+    keeping = plan_keeping(steps, keep, lean, use_dual, *_extent(x, weight))
     row = x.shape[1] * x.shape[2]
     nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
     return out, nodes, x.new_empty(keeping.num_duals_kept * weight.shape[0] * row)
@@ -154,30 +157,46 @@ def _propagate_backward(
         others = tuple(x.new_zeros(shape) for shape in shapes)
         return (grad.clone(memory_format=torch.contiguous_format), *others)
     kept = nodes.numel() > 0 or duals.numel() > 0
-    ratio = weight.shape[0] / x.shape[0]
-    keeping = plan_keeping(steps, keep if kept else 0, lean, use_dual, ratio)
-    rows, grad_rows = as_lanes(x), as_lanes(grad)
-    out_rows = as_lanes(out) if wanted[1] else None
-    task = problem(
-        rows,
-        x,
-        (start, column, edge, weight, scale),
-        (lambda1, gamma, beta, pull),
-        (norm, concavity, steps),
-    )
-    grad_x = torch.empty_like(rows)
-    others = tuple(x.new_zeros(shape) for shape in shapes)
-    kernel("emp_backward", x.dtype)(
-        *task.arguments,
-        (grad_rows.data_ptr(), address(out_rows), address(nodes), address(duals)),
-        (grad_x.data_ptr(), *(address(other) for other in others)),
-        use_dual,
-        kept,
-        keeping.every,
-        keeping.all_nodes,
-        scratch,
-    )
-    return (as_runs(grad_x, x), *others)
+    keeping = plan_keeping(steps, keep if kept else 0, lean, use_dual, *_extent(x, weight))
+    grad_x = torch.empty_like(x, memory_format=torch.contiguous_format)
+    by_weight, by_scale, by_sizes = (x.new_zeros(shape) for shape in shapes)
+    for group in run_groups(x):
+        rows, grad_rows = as_lanes(x[:, group]), as_lanes(grad[:, group])
+        out_rows = as_lanes(out[:, group]) if wanted[1] else None
+        task = problem(
+            rows,
+            x[:, group],
+            (start, column, edge, weight, scale),
+            tuple(size[group] for size in (lambda1, gamma, beta, pull)),
+            (norm, concavity, steps),
+        )
+        moved = torch.empty_like(rows)
+        sums = [torch.zeros_like(by_weight), torch.zeros_like(by_scale)]
+        sums.append(by_sizes.new_zeros(4, group.stop - group.start) if wanted[2] else by_sizes)
+        states = (share_of(nodes, group, x), share_of(duals, group, x))
+        kernel("emp_backward", x.dtype)(
+            *task.arguments,
+            (grad_rows.data_ptr(), address(out_rows), *map(address, states)),
+            (moved.data_ptr(), *map(address, sums)),
+            use_dual,
+            kept,
+            keeping.every,
+            keeping.all_nodes,
+            scratch,
+        )
+        grad_x[:, group] = as_runs(moved, x[:, group])
+        by_weight += sums[0]
+        by_scale += sums[1]
+        if wanted[2]:
+            by_sizes[:, group] = sums[2]
+    return grad_x, by_weight, by_scale, by_sizes
+
+
+def _extent(x: Tensor, weight: Tensor) -> tuple[float, int]:
+    """Edges per node, and the bytes of one state of several runs side by side (0: one run)."""
+    rows = x.shape[0] + weight.shape[0]
+    side_by_side = rows * x.shape[1] * x.shape[2] * x.element_size() if x.shape[1] > 1 else 0
+    return weight.shape[0] / x.shape[0], side_by_side
 
 
 def _gradient_shapes(

@@ -14,16 +14,22 @@ class Keeping(NamedTuple):
 
 
 FAST_EVERY = 4
+ROOMY = 1 << 28  # bytes that many runs side by side may keep to replay nothing
 
 
-def plan_keeping(steps: int, keep: int, lean: bool, use_dual: bool, ratio: float = 2.0) -> Keeping:
+def plan_keeping(
+    steps: int, keep: int, lean: bool, use_dual: bool, ratio: float = 2.0, state_bytes: int = 0
+) -> Keeping:
     """The memory of one call; `keep` is 0 (nothing), 1 (gradient of x) or 2 (all gradients).
 
-    `ratio` is edges per node: lean mode chooses the checkpoints by what they cost.
+    `ratio` is edges per node: lean mode chooses the checkpoints by what they cost. `state_bytes`
+    is the size of a whole state of many runs, 0 for one run: while all of them fit, every dual is kept.
     """
     if keep == 0 or not use_dual or steps == 0:
         return Keeping(max(steps, 1), False, 0, 0)
     every = _lean_interval(steps, ratio) if lean else FAST_EVERY
+    if not lean and 0 < state_bytes * steps <= ROOMY:
+        every = 1
     duals = (steps - 1) // every
     nodes = duals if lean else steps * (3 if keep == 2 else 1)
     return Keeping(every, not lean, nodes, duals)

@@ -24,6 +24,18 @@ def as_runs(rows: Tensor, like: Tensor) -> Tensor:
     return rows.view(n, width, runs).transpose(1, 2).contiguous()
 
 
+def run_groups(x: Tensor) -> list[slice]:
+    """The runs of x (n, R, d) in groups that fill a register: their rows stay in a near cache."""
+    lanes, runs = 64 // x.element_size(), x.shape[1]
+    return [slice(first, min(first + lanes, runs)) for first in range(0, runs, lanes)]
+
+
+def share_of(kept: Tensor, group: slice, x: Tensor) -> Tensor:
+    """The part of what was kept of all runs of x that belongs to a group: one after the other."""
+    each = kept.numel() // x.shape[1]
+    return kept[group.start * each : group.stop * each]
+
+
 def address(tensor: Tensor | None) -> int:
     return 0 if tensor is None or tensor.numel() == 0 else tensor.data_ptr()
 
