@@ -1,0 +1,62 @@
+"""Every example of docs/solver.md runs and says what the page says."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elasticgnn.cli.__main__ import main
+
+PAGE = (Path(__file__).parents[2] / "docs" / "solver.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+COMMANDS = re.findall(r"^    elasticgnn (denoise .*)$", PAGE, flags=re.MULTILINE)
+
+
+def expected_lines(block):
+    """What the comments behind print(...) promise, as patterns; ... stands for anything."""
+    promises = re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)
+    assert len(promises) == block.count("print(")
+    return [re.escape(text).replace(re.escape("..."), ".*") for text in promises]
+
+
+def test_page_has_examples():
+    assert len(BLOCKS) == 3
+    assert len(COMMANDS) == 3
+
+
+def test_python_examples_print_what_their_comments_say(capsys):
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    names = {}
+    for block in BLOCKS:  # later blocks go on with the names of earlier ones
+        exec(block, names)
+        said = capsys.readouterr().out.splitlines()
+        for line, pattern in zip(said, expected_lines(block), strict=True):
+            assert re.fullmatch(pattern, line), (line, pattern)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The files that the commands of the page name."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    rng = np.random.default_rng(0)
+    signal = pandas.DataFrame({"node": list("abcdef"), "level": rng.normal(size=6)})
+    edges = pandas.DataFrame({"from": list("abcde"), "to": list("bcdef")})
+    for name, table in (("signal", signal), ("edges", edges)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        table.to_parquet(tmp_path / f"{name}.parquet", index=False)
+    pixels = rng.integers(0, 255, (8, 9, 3)).astype(np.uint8)
+    image.fromarray(pixels).save(tmp_path / "photo.png")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_page_leave_with_zero(files, command):
+    before = set(files.iterdir())
+    with pytest.raises(SystemExit) as leaving:
+        main(shlex.split(command))
+    assert leaving.value.code == 0
+    assert set(files.iterdir()) > before
