@@ -83,7 +83,7 @@ void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int
   if (k < last)
     descend_quad<P, Weighted, Fresh>(gamma, inverse, k, int(last - k), *masks, owner, column, weight, pulled, t, width, from);
   for (std::int64_t i = low; i < high; ++i) {
-    const __m512 total = node_sum<P, false>(group[i], group[i + 1], nullptr, [=](std::int64_t at) {
+    const __m512 total = node_sum<P, false, true>(group[i], group[i + 1], nullptr, [=](std::int64_t at) {
       return _mm512_load_ps(t + at * 16);
     });
     pass<P>(problem, rows, i, _mm512_mul_ps(_mm512_set1_ps(problem.beta), total));
@@ -99,7 +99,7 @@ void spread(const PackedProblem& problem, const BackwardRows<P>& rows, std::int3
   float *__restrict g = rows.g, *__restrict pulled = rows.pulled;
   const __m512 stay = _mm512_set1_ps(1 - problem.gamma), pull = _mm512_set1_ps(problem.pull);
   for (std::int64_t i = low; i < high; ++i) {
-    const __m512 total = node_sum<P, Weighted>(group[i], group[i + 1], weight, [=](std::int64_t k) {
+    const __m512 total = node_sum<P, Weighted, false>(group[i], group[i + 1], weight, [=](std::int64_t k) {
       return V::gather(share, column + k * V::G);
     });
     const float s = rows.scale[i];

@@ -54,7 +54,7 @@ void smooth(const PackedGraph& graph, const ForwardRows<P>& rows, std::int32_t l
   const NodeFactors* __restrict factors = rows.factors;
   float* __restrict ub = rows.ub;
   for (std::int64_t i = low; i < high; ++i) {
-    const __m512 sum = node_sum<P, Weighted>(group[i], group[i + 1], weight, [=](std::int64_t g) {
+    const __m512 sum = node_sum<P, Weighted, false>(group[i], group[i + 1], weight, [=](std::int64_t g) {
       return V::gather(u, column + g * V::G);
     });
     const NodeFactors f = factors[i];
@@ -81,17 +81,20 @@ ELASTICGNN_INLINE __m512 shrink_factor(const Ball& ball, __m512 squares) {
   return _mm512_min_ps(_mm512_set1_ps(1), _mm512_mul_ps(ball.radius, root));
 }
 
-// Appends Z and r of the rows that `mask` names.
+// Appends Z and r of the rows that `mask` names. Every row is written and the next one goes over those that are
+// not named: the CPU could not foresee a branch.
 template <int P>
 ELASTICGNN_INLINE void keep_rows(unsigned mask, const float* dual, __m512 factor, std::int64_t width, float*& to) {
   alignas(64) float factors[16];
   _mm512_store_ps(factors, factor);
-  for (; mask; mask &= mask - 1) {
-    const int bit = __builtin_ctz(mask);
-    Row<P>::store(to, Row<P>::load(dual + (bit & 3) * 16 + (bit >> 2) * 4));
-    to[width] = factors[bit];
-    to += width + 1;
-  }
+  float* end = to;
+  for (int lane = 0; lane < 16; lane += P)
+    for (int r = 0; r < 4; ++r) {
+      Row<P>::store(end, Row<P>::load(dual + r * 16 + lane));
+      end[width] = factors[lane + r];
+      end += (mask >> (lane + r) & 1) * (width + 1);
+    }
+  to = end;
 }
 
 // B1 for `count` (1 .. 4) registers from g on; returns which rows left the ball.
@@ -145,7 +148,7 @@ void ascend(const PackedProblem& problem, const ForwardRows<P>& rows, std::int64
   }
   to = end;
   for (std::int64_t i = low; i < high; ++i) {
-    const __m512 total = node_sum<P, Weighted>(group[i], group[i + 1], weight, [=](std::int64_t k) {
+    const __m512 total = node_sum<P, Weighted, true>(group[i], group[i + 1], weight, [=](std::int64_t k) {
       return _mm512_load_ps(dual + k * 16);
     });
     const __m512 change = _mm512_sub_ps(total, V::everywhere(q + i * P));

@@ -66,14 +66,22 @@ ELASTICGNN_INLINE void hand_back(const PackedProblem& problem, std::int32_t low,
   }
 }
 
-// Sum over a node's registers of `load(register) * weight`, in every row.
-template <int P, bool Weighted, class Load>
+// Sum over a node's registers of `load(register) * weight`, in every row. Pairs: two sums, because an addition
+// waits for the one before it; that pays where the loads are near.
+template <int P, bool Weighted, bool Pairs, class Load>
 ELASTICGNN_INLINE __m512 node_sum(std::int32_t first, std::int32_t last, const float* weight, const Load& load) {
+  const auto add = [=](__m512 sum, std::int64_t g) {
+    if constexpr (Weighted) return _mm512_fmadd_ps(load(g), Packed<P>::spread(weight + g * Packed<P>::G), sum);
+    else return _mm512_add_ps(sum, load(g));
+  };
   __m512 sum = _mm512_setzero_ps();
-  for (std::int64_t g = first; g < last; ++g) {
-    if constexpr (Weighted) sum = _mm512_fmadd_ps(load(g), Packed<P>::spread(weight + g * Packed<P>::G), sum);
-    else sum = _mm512_add_ps(sum, load(g));
+  std::int64_t g = first;
+  if constexpr (Pairs) {
+    __m512 odd = _mm512_setzero_ps();
+    for (; g + 2 <= last; g += 2) sum = add(sum, g), odd = add(odd, g + 1);
+    sum = _mm512_add_ps(sum, odd);
   }
+  for (; g < last; ++g) sum = add(sum, g);
   return Packed<P>::across(sum);
 }
 

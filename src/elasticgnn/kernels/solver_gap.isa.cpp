@@ -8,12 +8,7 @@
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
-constexpr std::int64_t CHUNK = 4096;  // rows per partial sum: same bits on any thread count
-
-template <int D>
-inline int width(int channels) {
-  return D > 0 ? D : channels;
-}
+#include "solver_rows.h"
 
 inline void add(GapTerms& total, const GapTerms& term) {
   total.objective += term.objective;

@@ -5,24 +5,13 @@
 #include <type_traits>
 
 #include "solver.h"
-#if defined(__AVX2__) || defined(__AVX512F__)
-#include <immintrin.h>
-// GCC 12 warns about the undefined lanes that its own header uses on purpose
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "vec.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
 #include "solver_pairs.h"
-
-constexpr std::int64_t CHUNK = 4096;  // rows per partial sum: same bits on any thread count
-
-template <int D>
-inline int width(int channels) {
-  return D > 0 ? D : channels;
-}
+#include "solver_rows.h"
 
 // U_i <- b_i - (sum of +-Y over i's edges) / h_i; the row lives in registers.
 template <class T, int D>
@@ -112,7 +101,7 @@ T dual_chunk(const Ascent<T>& p, std::int64_t begin, std::int64_t end, T momentu
   const T *const steps = p.step, *const radii = p.radius, *const mixes = p.mix;
   const T step = *steps, radius = *radii, mix = *mixes;  // of all rows, if shared
   T turn = 0;
-#if defined(__AVX512F__) || (defined(__AVX2__) && defined(__FMA__))
+#if defined(ELASTICGNN_PAIRS)
   if constexpr (std::is_same_v<T, float> && D == 2 && !Entrywise)
     turn = dual_pairs<Shared>(p, begin, end, momentum);
 #endif

@@ -23,7 +23,7 @@ def plan_keeping(
     """The memory of one call; `keep` is 0 (nothing), 1 (gradient of x) or 2 (all gradients).
 
     `ratio` is edges per node: lean mode chooses the checkpoints by what they cost. `state_bytes`
-    is the size of a whole state of many runs, 0 for one run: while all of them fit, every dual is kept.
+    is the size of a whole state of many runs, 0 for one run: while all fit, every dual is kept.
     """
     if keep == 0 or not use_dual or steps == 0:
         return Keeping(max(steps, 1), False, 0, 0)
