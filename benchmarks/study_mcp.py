@@ -134,7 +134,8 @@ def choose(output: Path, seed: int = 100) -> None:
         model = predictor(candidate, seed)
         victim = Victim(model, task, nodes)
         attacked = [find(task, each, nodes, flips, STEPS[-1], 40) for each in ways(model)]
-        rows.append(asdict(candidate) | accuracies(victim, attacked, attacked))
+        values = accuracies(victim, attacked, attacked)
+        rows.append(asdict(candidate) | {name: values[name] for name in ("clean", "adaptive")})
         print(rows[-1], flush=True)
         output.write_text(json.dumps(rows, indent=1) + "\n")
 
@@ -201,11 +202,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--rates", default="0.25,0.1,0.2,0.05,0.15")
     parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--without", default="", help="families left out, comma-separated")
     given = parser.parse_args()
     if given.phase == "choose":
         choose(given.output)
         return
-    task, picked = load(DATA), chosen(given.choice)
+    task = load(DATA)
+    left_out = given.without.split(",")
+    picked = [each for each in chosen(given.choice) if each.family not in left_out]
     rows = json.loads(given.output.read_text()) if given.output.exists() else []
     done = {(row["seed"], row["rate"]) for row in rows}
     for rate in map(float, given.rates.split(",")):
