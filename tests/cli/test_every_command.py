@@ -1,0 +1,36 @@
+"""What all commands promise: a help text for every option, and --json."""
+
+import pytest
+import typer
+
+from elasticgnn.cli.__main__ import build_app
+
+
+def leaves(command, name=""):
+    """Every command without subcommands, by its whole name."""
+    below = getattr(command, "commands", None)
+    if not below:
+        return {name: command}
+    found = {}
+    for word, each in below.items():
+        found |= leaves(each, f"{name} {word}".strip())
+    return found
+
+
+COMMANDS = leaves(typer.main.get_command(build_app()))
+
+
+def test_the_commands_of_the_readme_are_there():
+    assert {"train", "predict", "denoise", "study run", "report", "data list", "doctor"} <= set(
+        COMMANDS
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_explains_itself_and_prints_json(name):
+    command = COMMANDS[name]
+    options = {word for parameter in command.params for word in parameter.opts}
+    assert "--json" in options
+    assert command.help and len(command.help) > 20
+    silent = [p.name for p in command.params if not getattr(p, "help", None)]
+    assert silent == []
