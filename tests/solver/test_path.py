@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import cross_validate, lambda1_max, log_grid, minimise, minimise_path
+from elasticgnn.solver.backends import PlainBackend
 from elasticgnn.solver.select import degrees_of_freedom, noise_level
 from solver_signals import chain, grid, random_graph, steps
 
@@ -74,6 +75,18 @@ def test_path_answers_in_the_order_asked_and_equals_single_solves():
         alone = minimise(x, graph, ElasticPenalty(lambda1, 0.0))
         away = float(torch.linalg.vector_norm(solution.value - alone.value))
         assert away <= solution.distance_bound + alone.distance_bound
+
+
+def test_interrupt_ends_a_path(monkeypatch):
+    def interrupted(backend):
+        if backend.ascent.age:
+            raise KeyboardInterrupt
+        return real(backend)
+
+    real = PlainBackend.look
+    monkeypatch.setattr(PlainBackend, "look", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        minimise_path(steps(generator()), chain(120), [0.1, 1.0], order=1)
 
 
 @pytest.mark.parametrize("channels", [1, 2])

@@ -24,6 +24,7 @@ class Outcome:
     signal: Array  # F (n, d)
     flow: Array  # V (r, d)
     steps: int
+    interrupted: bool = False  # by Ctrl-C
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Stop:
 
     rtol: float
     max_steps: int | None = None
+    blind_steps: int = 0  # before the first check, where a similar problem took many more
 
     def __post_init__(self) -> None:
         if not 0 < self.rtol < 1:
@@ -57,7 +59,9 @@ def make_backend(instance: Instance, flow: Array, guess: Array, rtol: float) -> 
 def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
     """Signal and flow once their gap is small enough; Ctrl-C returns the best pair so far."""
     backend = make_backend(instance, flow, guess, stop.rtol)
-    best, steps, won_at = backend.look(), 0, 0
+    steps = won_at = min(stop.blind_steps, stop.last_step)
+    backend.advance(steps)
+    best, interrupted = backend.look(), False
     pace = Pace(stop.rtol, best.measure, patient=not len(instance.missing))
     with GapProgress(stop.rtol) as progress:
         try:
@@ -77,8 +81,8 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
                 elif steps - won_at > max(PATIENCE, steps // 2):
                     break
         except KeyboardInterrupt:
-            pass  # the best pair so far is an answer; `certified` says how good
-    return Outcome(backend.export(best.signal), best.flow, steps)
+            interrupted = True  # the best pair so far is an answer; `certified` says how good
+    return Outcome(backend.export(best.signal), best.flow, steps, interrupted)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ class Found:
     steps: int
     seconds: float
     certified: bool
+    interrupted: bool
 
     def solution(self, value: Tensor) -> Solution:
         """The record for users; `value` is the signal in the shape of x."""
@@ -93,6 +94,7 @@ def solve(
         outcome.steps,
         time.perf_counter() - begin,
         measure.reaches(stop.rtol),
+        outcome.interrupted,
     )
 
 

@@ -60,7 +60,7 @@ def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcom
     step = paper_step(instance)
     state = PaperState(np.where(instance.data_weight[:, None] > 0, instance.x, guess), flow)
     backend = PlainBackend(instance, flow, guess)
-    steps, block = 0, FIRST_CHECK
+    steps, block, interrupted = 0, FIRST_CHECK, False
     with GapProgress(stop.rtol) as progress:
         try:
             while True:
@@ -74,8 +74,8 @@ def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcom
                     state = step(state)
                 steps += block
         except KeyboardInterrupt:
-            pass
-    return Outcome(state.signal, _folded(instance, state, backend), steps)
+            interrupted = True
+    return Outcome(state.signal, _folded(instance, state, backend), steps, interrupted)
 
 
 def _folded(instance: Instance, state: PaperState, backend: PlainBackend) -> Array:

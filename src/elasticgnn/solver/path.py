@@ -14,6 +14,9 @@ from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.minimise import Found, first_guess, solve
 from elasticgnn.solver.solution import Solution
 
+BLIND_SHARE = 0.7  # of the steps that the last value took
+BLIND_FROM = 30  # steps: below, a start may well be good enough already
+
 
 @dataclass(frozen=True)
 class Path:
@@ -53,7 +56,7 @@ def minimise_path(
     The dual is piecewise linear in lambda1 for one channel, and nearly so for several: each solve
     begins at the line through the last two duals.
     """
-    values, stop = [float(value) for value in lambda1s], Stop(rtol)
+    values = [float(value) for value in lambda1s]
     found: dict[float, Found] = {}
     problem: Instance | None = None
     for value in sorted(set(values)):
@@ -61,7 +64,10 @@ def minimise_path(
         if problem is None or not math.isfinite(value):
             problem = build_instance(x, graph, penalty, data_weight, order)
         instance = replace(problem, lambda1=value)
+        stop = Stop(rtol, blind_steps=_blind_steps(instance, found))
         found[value] = solve(instance, stop, _ahead(instance, found))
+        if found[value].interrupted:
+            raise KeyboardInterrupt
     solutions = {
         value: one.solution(torch.from_numpy(one.optimum.signal).reshape(x.shape))
         for value, one in found.items()
@@ -82,3 +88,11 @@ def _ahead(instance: Instance, found: dict[float, Found]) -> tuple[Array, Array]
     share = min((instance.lambda1 - second) / (second - first), 2.0)
     ahead = flow + share * (flow - older.optimum.flow)
     return ahead, signal + min(share, 1.0) * (signal - older.optimum.signal)
+
+
+def _blind_steps(instance: Instance, found: dict[float, Found]) -> int:
+    """Steps to take before the first check: neighbours on the path need about as many."""
+    if not found or len(instance.missing):
+        return 0
+    last = list(found.values())[-1].steps
+    return int(BLIND_SHARE * last) if last >= BLIND_FROM else 0
