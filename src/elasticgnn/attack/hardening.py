@@ -7,6 +7,7 @@ from torch import nn
 
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.problem import ElasticPenalty
+from elasticgnn.problem.penalty import CONCAVE_NORMS
 
 # For networks trained with l21: training with a concave penalty that lets go of edges costs most of
 # the accuracy (docs/attacks.md has the measurements, and what they do not show).
@@ -30,7 +31,7 @@ def routes(model: nn.Module) -> list[nn.Module]:
     A concave penalty has no gradient on edges that it has torn. It is attacked through its convex
     and its less concave neighbour too, which have the same weights.
     """
-    if not isinstance(model, ElasticGNN) or model.penalty.norm not in ("mcp", "scad"):
+    if not isinstance(model, ElasticGNN) or model.penalty.norm not in CONCAVE_NORMS:
         return [model]
     penalty = model.penalty
     assert penalty.concavity is not None  # concave penalties fill in their default
