@@ -44,6 +44,7 @@ ELASTICGNN_INLINE const float* descend_quad(float gamma, float inverse, std::int
                                             const float* __restrict weight, const float* __restrict pulled,
                                             float* __restrict t, std::int64_t width, const float* from) {
   using V = Packed<P>;
+#pragma GCC unroll 4
   for (int r = 0; r < count; ++r) {
     const std::int64_t at = g + r;
     const __m512 difference =

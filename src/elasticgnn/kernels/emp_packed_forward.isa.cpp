@@ -69,6 +69,7 @@ constexpr unsigned kFirst = 0x1111;  // register 0 in every four lanes
 
 struct Ball {
   __m512 beta, radius, squared;
+  __mmask16 free_lanes;  // the first lane behind each row
 };
 
 // min(1, lambda1 / |row|) for rows with these squared lengths. An estimate to 14 bits and one step of
@@ -81,20 +82,36 @@ ELASTICGNN_INLINE __m512 shrink_factor(const Ball& ball, __m512 squares) {
   return _mm512_min_ps(_mm512_set1_ps(1), _mm512_mul_ps(ball.radius, root));
 }
 
-// Appends Z and r of the rows that `mask` names. Every row is written and the next one goes over those that are
-// not named: the CPU could not foresee a branch.
+// Appends Z and r of the rows that `mask` names, those of register r from bit r on. Every row is written and the
+// next one goes over those that are not named: the CPU could not foresee a branch.
+template <int P, int Which = 0>
+ELASTICGNN_INLINE float* keep_rows(unsigned mask, const __m512* z, std::int64_t width, float* to) {
+  if constexpr (Which < 16 / P) {
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) {
+      Row<P>::store(to, Packed<P>::template row<Which>(z[r]));
+      to += (mask >> (Which * P + r) & 1) * (width + 1);
+    }
+    return keep_rows<P, Which + 1>(mask, z, width, to);
+  }
+  return to;
+}
+
+// The same for rows without a free lane for r.
 template <int P>
-ELASTICGNN_INLINE void keep_rows(unsigned mask, const float* dual, __m512 factor, std::int64_t width, float*& to) {
-  alignas(64) float factors[16];
+ELASTICGNN_INLINE float* keep_full_rows(unsigned mask, const __m512* z, __m512 factor, float* to) {
+  alignas(64) float rows[64], factors[16];
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) _mm512_store_ps(rows + r * 16, z[r]);
   _mm512_store_ps(factors, factor);
-  float* end = to;
   for (int lane = 0; lane < 16; lane += P)
     for (int r = 0; r < 4; ++r) {
-      Row<P>::store(end, Row<P>::load(dual + r * 16 + lane));
-      end[width] = factors[lane + r];
-      end += (mask >> (lane + r) & 1) * (width + 1);
+      if (!(mask >> (lane + r) & 1)) continue;
+      Row<P>::store(to, Row<P>::load(rows + r * 16 + lane));
+      to[P] = factors[lane + r];
+      to += P + 1;
     }
-  to = end;
+  return to;
 }
 
 // B1 for `count` (1 .. 4) registers from g on; returns which rows left the ball.
@@ -104,6 +121,7 @@ ELASTICGNN_INLINE unsigned ascend_quad(const Ball& ball, std::int64_t g, int cou
                                        float* __restrict dual, std::int64_t width, float*& to) {
   using V = Packed<P>;
   __m512 z[4], squares[4];
+#pragma GCC unroll 4
   for (int r = 0; r < 4; ++r) {
     const std::int64_t at = g + (r < count ? r : 0);
     const __m512 step = _mm512_sub_ps(V::everywhere(ub + std::int64_t(owner[at]) * P), V::gather(ub, column + at * V::G));
@@ -112,14 +130,22 @@ ELASTICGNN_INLINE unsigned ascend_quad(const Ball& ball, std::int64_t g, int cou
     squares[r] = _mm512_mul_ps(z[r], z[r]);
   }
   const __m512 sums = V::row_sums(squares), factor = shrink_factor(ball, sums);
-  float* out = dual + g * 16;
-  _mm512_store_ps(out, _mm512_mul_ps(z[0], V::template one_of<0>(factor)));
-  if (count > 1) _mm512_store_ps(out + 16, _mm512_mul_ps(z[1], V::template one_of<1>(factor)));
-  if (count > 2) _mm512_store_ps(out + 32, _mm512_mul_ps(z[2], V::template one_of<2>(factor)));
-  if (count > 3) _mm512_store_ps(out + 48, _mm512_mul_ps(z[3], V::template one_of<3>(factor)));
+  const __m512 factors[4] = {V::template one_of<0>(factor), V::template one_of<1>(factor),
+                             V::template one_of<2>(factor), V::template one_of<3>(factor)};
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) {
+    z[r] = _mm512_mul_ps(z[r], factors[r]);
+    if (r < count) _mm512_store_ps(dual + (g + r) * 16, z[r]);
+  }
   if constexpr (!Keep) return 0;
   const unsigned mask = _mm512_cmp_ps_mask(sums, ball.squared, _CMP_GT_OQ) & V::kPlaces & (kFirst * ((1u << count) - 1));
-  if (mask) keep_rows<P>(mask, out, factor, width, to);
+  if (mask && width == P) {
+    to = keep_full_rows<P>(mask, z, factor, to);
+  } else if (mask) {
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) z[r] = _mm512_mask_mov_ps(z[r], ball.free_lanes, factors[r]);
+    to = keep_rows<P>(mask, z, width, to);
+  }
   return mask;
 }
 
@@ -134,7 +160,9 @@ void ascend(const PackedProblem& problem, const ForwardRows<P>& rows, std::int64
   const NodeFactors* __restrict factors = rows.factors;
   const std::int64_t low = graph.chunk[chunk], high = graph.chunk[chunk + 1], last = group[high];
   const __m512 radius = _mm512_set1_ps(problem.lambda1);
-  const Ball ball{_mm512_set1_ps(problem.beta), radius, _mm512_mul_ps(radius, radius)};
+  const unsigned free_lane = problem.width < P ? 1u << problem.width : 0;
+  const Ball ball{_mm512_set1_ps(problem.beta), radius, _mm512_mul_ps(radius, radius),
+                  __mmask16(free_lane * (P == 4 ? 0x1111 : P == 8 ? 0x0101 : 1))};
   const std::int64_t width = problem.width;
   float* end = to;
   std::int64_t g = group[low];

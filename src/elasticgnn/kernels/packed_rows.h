@@ -87,6 +87,14 @@ struct Packed {
     }
   }
 
+  // Row number Which of a register.
+  template <int Which>
+  static ELASTICGNN_INLINE typename Row<P>::Vec row(__m512 v) {
+    if constexpr (P == 4) return _mm512_extractf32x4_ps(v, Which);
+    else if constexpr (P == 8) return _mm512_extractf32x8_ps(v, Which);
+    else return v;
+  }
+
   // The sum over the G rows of a register, in every one of them.
   static ELASTICGNN_INLINE __m512 across(__m512 v) {
     if constexpr (P <= 8) v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0x4E));
