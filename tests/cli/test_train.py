@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from elasticgnn.attack.shipped import shipped
 from elasticgnn.cli.__main__ import main
 from elasticgnn.data import Split, load
 from elasticgnn.training import TrainedModel
@@ -61,6 +62,16 @@ def test_every_result_comes_with_its_split_and_seed(capsys, tmp_path):
     assert [split.sizes for split in splits] == [(140, 500, 1000)] * 2
     kept = TrainedModel.load(path).facts["split"]
     assert kept in [each["split"] for each in runs]
+
+
+def test_an_attacked_training_says_by_what(capsys, tmp_path):
+    flips = shipped()
+    flips.save(tmp_path / "flips.json")
+    words = ["--splits", "1", "--epochs", "1", "--json", "--attack", tmp_path / "flips.json"]
+    assert run("train", "cora", *words) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["notes"] == [f"attacked by flips.json: {len(flips)} edges flipped by metattack"]
+    assert facts["nodes"] == 2485
 
 
 @pytest.mark.parametrize("model", ["gcn", "appnp"])

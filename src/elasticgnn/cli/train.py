@@ -104,9 +104,14 @@ def attacked(task: NodeTask, flips: Path | None) -> NodeTask:
     """The task with the edge flips of an attack file applied."""
     if flips is None:
         return task
+    from dataclasses import replace
+
     from elasticgnn.attack.perturbation import load_perturbation
 
-    return load_perturbation(flips).apply_to(task)
+    found = load_perturbation(flips)
+    changed = found.apply_to(task)
+    note = f"attacked by {flips.name}: {len(found)} edges flipped by {found.method}"
+    return replace(changed, notes=(*changed.notes, note))
 
 
 def draw_splits(task: NodeTask, count: int, seed: int, *, own: bool) -> list[Split]:
