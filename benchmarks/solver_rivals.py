@@ -86,7 +86,8 @@ def cut_pursuit(x: Tensor, graph: Graph, lambda1: float) -> Answer:
         quiet = os.environ | {"OMP_WAIT_POLICY": "passive"}
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=quiet)
         answer = np.load(files[1])
-        return Answer(answer["signal"], float(answer["seconds"]))
+        memory = {"memory_mb": float(answer["memory"])}
+        return Answer(answer["signal"], float(answer["seconds"]), memory)
 
 
 def cut_pursuit_python() -> str:
