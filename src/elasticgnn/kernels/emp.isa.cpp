@@ -17,8 +17,11 @@ std::size_t with_kind_of_shape(const EmpProblem<T>& problem, const Body& body) {
   constexpr int L = kVectorBytes / int(sizeof(T));
   constexpr bool common = S == Shape::ball && sizeof(T) == 4;
   const std::int64_t d = problem.width;
-  if constexpr (common && L >= 16)
+  if constexpr (common && L >= 16) {
+    if (problem.runs == 1 && d <= 4) return body(Kind<T, 4, 1, false, S>{});
+    if (problem.runs == 1 && d <= 8) return body(Kind<T, 8, 1, false, S>{});
     if (problem.runs == 1 && d == 40) return body(Kind<T, 16, 3, false, S, 8>{});
+  }
   if (problem.runs > 1) return body(Kind<T, L, 0, true, S>{});
   if (common && d <= L) return body(Kind<T, L, 1, false, S>{});
   return body(Kind<T, L, 0, false, S>{});
