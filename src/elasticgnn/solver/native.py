@@ -210,12 +210,11 @@ class NativeAscent:
         alone can be ten times as fast. The bits do not depend on the number.
         """
         probe = 0
-        if self.scaled.threads > 1 and self.blocks % PROBE_EVERY == 0:
+        if self.scaled.threads > 1 and steps > 2 * PROBE_STEPS and self.blocks % PROBE_EVERY == 0:
             for threads in (1, self.scaled.threads):
-                part = min(PROBE_STEPS, steps - probe)
-                self._run(part, threads)
-                probe += part
-        self.blocks += 1
+                self._run(PROBE_STEPS, threads)
+                probe += PROBE_STEPS
+        self.blocks += steps > 0
         self._run(steps - probe, min(self.pace, key=lambda threads: self.pace[threads]))
 
     def _run(self, steps: int, threads: int) -> None:
