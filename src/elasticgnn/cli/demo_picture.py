@@ -38,7 +38,7 @@ def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("test accuracy on Cora in %")
-    panels[0].legend(frameon=False, loc="lower left")
+    panels[-1].legend(frameon=False, loc="lower left")
     figure.savefig(path, format="png")
 
 
