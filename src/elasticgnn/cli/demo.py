@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    runs: Annotated[int, typer.Option(help="trainings per number of the tables")] = 8,
+    runs: Annotated[int, typer.Option(help="trainings per number of the tables")] = 10,
     epochs: Annotated[int, typer.Option(help="of each training")] = 120,
     seed: Annotated[int, typer.Option(help="fixes splits, wrong edges, weights, dropout")] = 0,
     jobs: Annotated[int, typer.Option(help="processes [default: one per processor]")] = 0,

@@ -16,7 +16,7 @@ MODELS = {"elastic": "ElasticGNN", "appnp": "APPNP", "gcn": "GCN", "mlp": "MLP (
 # Shares of the edges that are damaged: wrong ones added at random, or Metattack's flips.
 DAMAGES: dict[str, tuple[float, ...]] = {
     "random": (0.0, 0.1, 0.2, 0.3, 0.4),
-    "metattack": (0.0, 0.05, 0.1, 0.15, 0.2, 0.25),
+    "metattack": (0.0, 0.05, 0.1, 0.2),
 }
 # ElasticGNN with and without the squared term, APPNP with two teleports: validation chooses.
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
