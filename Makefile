@@ -25,7 +25,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.bench ## Operator and training against their peers, in one run
 	$(BIN)/python benchmarks/bench_operator.py
-	$(BIN)/python benchmarks/bench_training.py
+	$(BIN)/python benchmarks/bench_training.py --output benchmarks/results/training.json
 
 bench-solver: $(VENV)/.bench ## The certified solver against generic and graph-TV solvers
 	test -x $(CUT_PURSUIT) || $(MAKE) $(CUT_PURSUIT) || true # left out, with its reason, if it fails
