@@ -27,9 +27,10 @@ import torch
 from solver_cut_pursuit import peak_memory
 from solver_path import bench_paths
 from solver_plot import draw
-from solver_problems import cells, grid
+from solver_problems import cells
 from solver_rivals import RIVALS, lower_bound, reason_to_skip, warm_up
 
+from elasticgnn.graph import grid_graph
 from elasticgnn.problem import ElasticPenalty, primal_value
 
 ROOT = Path(__file__).resolve().parent
@@ -44,12 +45,12 @@ Record = dict[str, Any]
 
 def run_cases(name: str, side: int, channels: int, lambda1s: list[float]) -> Iterator[Record]:
     """One solve per lambda1 with the objective of its signal; or our lower bounds."""
-    x, graph = cells(side, channels), grid(side)
+    x, graph = cells(side, channels), grid_graph(side, side)
     if name == BOUND:
         for lambda1 in lambda1s:
             yield {"lower": lower_bound(x, graph, lambda1)}
         return
-    warm_up(name, cells(8, channels), grid(8))
+    warm_up(name, cells(8, channels), grid_graph(8, 8))
     for lambda1 in lambda1s:
         answer = RIVALS[name](x, graph, lambda1)
         rows = torch.from_numpy(np.ascontiguousarray(answer.signal)).reshape(x.shape).double()

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
-from solver_problems import cells, cora, grid
+from solver_problems import cells, cora
 from torch import Tensor
 
-from elasticgnn.graph import Graph
+from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import lambda1_max, log_grid, minimise, minimise_path
 
@@ -28,7 +28,7 @@ def bench_paths(sides: tuple[int, ...] = SIDES) -> list[Record]:
     for side in sides:
         for channels, norm in ((1, "l1"), (2, "l1"), (2, "l21")):
             name = f"grid {side} x {side}, d={channels} {norm}"
-            records.append(bench_path(name, cells(side, channels), grid(side), norm))
+            records.append(bench_path(name, cells(side, channels), grid_graph(side, side), norm))
             print(path_line(records[-1]), flush=True)
     for norm in ("l1", "l21"):
         records.append(bench_path(f"Cora, d=7 {norm}", *cora(), norm))

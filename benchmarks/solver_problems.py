@@ -9,15 +9,6 @@ NOISE = 0.5
 CELLS = 30
 
 
-def grid(side: int) -> Graph:
-    """A square grid, not normalised."""
-    pixel = torch.arange(side * side).view(side, side)
-    across = torch.stack([pixel[:, :-1].flatten(), pixel[:, 1:].flatten()])
-    down = torch.stack([pixel[:-1].flatten(), pixel[1:].flatten()])
-    index = torch.cat([across, down], 1)
-    return Graph.from_edge_index(index, side * side, undirected=True, normalization="none")
-
-
 def cells(side: int, channels: int, seed: int = 1) -> Tensor:
     """Thirty Voronoi cells with levels of spread 2, plus noise of 0.5: (side^2, channels)."""
     generator = torch.Generator().manual_seed(seed)

@@ -11,14 +11,6 @@ def chain(nodes: int, normalization: str = "none") -> Graph:
     return Graph.from_edges(edges, nodes, normalization=normalization)
 
 
-def grid(side: int) -> Graph:
-    pixel = torch.arange(side * side).view(side, side)
-    across = torch.stack([pixel[:, :-1].flatten(), pixel[:, 1:].flatten()])
-    down = torch.stack([pixel[:-1].flatten(), pixel[1:].flatten()])
-    index = torch.cat([across, down], 1)
-    return Graph.from_edge_index(index, side * side, undirected=True, normalization="none")
-
-
 def steps(generator: torch.Generator, *, nodes: int = 120, channels: int = 1) -> Tensor:
     """Three flat stretches with noise of 0.2: (nodes, channels)."""
     levels = torch.tensor([0.0, 2.0, -1.0], dtype=torch.float64)

@@ -15,7 +15,7 @@ from torch import Tensor
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-from elasticgnn.graph import Graph
+from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.solver import Selection, cross_validate, noise_grid
 
 SIDE = 72
@@ -45,15 +45,6 @@ def scene(side: int) -> Tensor:
     return picture
 
 
-def pixel_grid(side: int) -> Graph:
-    """Every pixel joined to the ones beside and below it."""
-    pixel = torch.arange(side * side).view(side, side)
-    across = torch.stack([pixel[:, :-1].flatten(), pixel[:, 1:].flatten()])
-    down = torch.stack([pixel[:-1].flatten(), pixel[1:].flatten()])
-    index = torch.cat([across, down], 1)
-    return Graph.from_edge_index(index, side * side, undirected=True, normalization="none")
-
-
 def denoise(noisy: Tensor, graph: Graph, generator: torch.Generator) -> Selection:
     """The best of a few lambda1 by Stein's estimate, the three colours coupled ("l21")."""
     everywhere = torch.ones(len(noisy))
@@ -67,7 +58,7 @@ def main(folder: Path, side: int = SIDE) -> Path:
     clean = scene(side)
     noise = torch.randn(clean.shape, generator=generator, dtype=torch.float64)
     noisy = clean + NOISE * noise
-    found = denoise(noisy.reshape(-1, 3), pixel_grid(side), generator)
+    found = denoise(noisy.reshape(-1, 3), grid_graph(side, side), generator)
     smooth = found.solution.value.reshape(clean.shape)
     print(found.solution.summary())
     before, after = (float((rows - clean).square().mean()) for rows in (noisy, smooth))

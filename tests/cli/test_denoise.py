@@ -3,11 +3,11 @@
 import json
 
 import numpy as np
+import pandas
 import pytest
+from PIL import Image
 
 from elasticgnn.cli.__main__ import main
-
-pandas = pytest.importorskip("pandas", reason="pandas is not installed")
 
 
 def run(*arguments):
@@ -105,14 +105,13 @@ def test_arrays_in_and_out(tmp_path):
 
 
 def test_image_is_signal_and_grid_in_one(tmp_path, capsys):
-    image_module = pytest.importorskip("PIL.Image", reason="pillow is not installed")
     pixels = np.full((12, 16, 3), 40, dtype=np.uint8)
     pixels[:, 8:] = 200
     noisy = pixels + np.random.default_rng(0).integers(0, 20, pixels.shape)
-    image_module.fromarray(noisy.astype(np.uint8)).save(tmp_path / "photo.png")
+    Image.fromarray(noisy.astype(np.uint8)).save(tmp_path / "photo.png")
     plot = tmp_path / "both.png"
     assert run(tmp_path / "photo.png", "--lambda1", 0.3, "--plot", plot) == 0
-    with image_module.open(tmp_path / "photo-denoised.png") as image:
+    with Image.open(tmp_path / "photo-denoised.png") as image:
         smooth = np.asarray(image).astype(float)
     assert smooth.shape == (12, 16, 3)
     assert smooth[:, :8].std() < noisy[:, :8].std() / 5

@@ -1,6 +1,8 @@
 """One's own files in every format: the same task comes out."""
 
+import networkx
 import numpy as np
+import pandas
 import pytest
 import torch
 from scipy import sparse
@@ -21,8 +23,6 @@ def write_csv(path, header, rows, delimiter=","):
 
 
 def write_parquet(path, header, rows):
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     pandas.DataFrame(list(rows), columns=list(header)).to_parquet(path)
     return path
 
@@ -194,7 +194,6 @@ def test_one_archive_can_hold_everything(tmp_path):
 
 
 def test_graphml_brings_weights_numbers_and_labels(tmp_path):
-    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
     graph = networkx.Graph()
     graph.add_node("p", label="u", size=1.5, home="x")
     graph.add_node("q", label="v", size=2.0, home="y")
@@ -221,8 +220,6 @@ def test_a_hundred_thousand_edges_are_read_within_seconds(tmp_path):
 
 
 def test_bytes_and_dates_are_ids_too(tmp_path):
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     path = tmp_path / "edges.parquet"
     pandas.DataFrame({"source": [b"a", b"b"], "target": [b"b", b"c"]}).to_parquet(path)
     assert read_task(path).node_ids == ("a", "b", "c")

@@ -35,7 +35,6 @@ def free_port():
 @pytest.fixture(scope="session")
 def postgresql_url():
     """The address of an empty database on a fresh server."""
-    pytest.importorskip("psycopg", reason="the driver psycopg is not installed")
     binaries = find_binaries()
     if binaries is None:
         pytest.skip("no PostgreSQL server binaries (Debian: apt-get install postgresql)")

@@ -5,7 +5,7 @@ import torch
 
 from elasticgnn.features import DropoutNoise
 from elasticgnn.features import dropout as module
-from elasticgnn.kernels import native
+from marks import needs_kernels
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 0.8, 0.999])
@@ -37,7 +37,7 @@ def test_a_longer_mask_begins_with_the_shorter_one():
     assert torch.equal(noise.keep(1000, 0.3, 1)[:17], noise.keep(17, 0.3, 1))
 
 
-@pytest.mark.skipif(native is None, reason="no compiled kernels here")
+@needs_kernels
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 1000])
 def test_compiled_masks_equal_the_plain_hash(count):
     noise = DropoutNoise(2**62 + 11, 499)

@@ -7,17 +7,15 @@ from hypothesis import strategies as st
 from torch_geometric.nn import APPNP
 
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
-from elasticgnn.operator import elastic_state, fused
+from elasticgnn.operator import elastic_state
+from marks import needs_kernels
 from strategies import graphs, normal_rows, random_graph
 
 both = pytest.mark.parametrize(
     "implementation",
     [
         "reference",
-        pytest.param(
-            "fused",
-            marks=pytest.mark.skipif(not fused.is_available(), reason="no compiled loops"),
-        ),
+        pytest.param("fused", marks=needs_kernels),
     ],
 )
 NORMS = ("l21", "l1", "mcp", "scad")

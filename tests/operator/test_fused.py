@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
-from elasticgnn.kernels import native
 from elasticgnn.operator import elastic_state, fused
 from elasticgnn.problem.step_sizes import step_sizes
+from marks import needs_kernels
 from strategies import graphs, normal_rows, random_graph
 
-pytestmark = pytest.mark.skipif(native is None, reason="built without the compiled kernels")
+pytestmark = needs_kernels
 
 NORMS = ("l21", "l1", "mcp", "scad")
 SHAPES = ((1, 1), (1, 3), (1, 5), (1, 7), (1, 8), (1, 16), (1, 33), (1, 40), (1, 70))

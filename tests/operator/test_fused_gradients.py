@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
-from elasticgnn.kernels import native
+from marks import needs_kernels
 from strategies import graphs, normal_rows, random_graph
 
-pytestmark = pytest.mark.skipif(native is None, reason="built without the compiled kernels")
+pytestmark = needs_kernels
 
 
 def concavity(norm):

@@ -1,17 +1,18 @@
 """The fused operator inside torch: registration, compile, func, autocast, threads, memory."""
 
 import threading
+from pathlib import Path
 
 import pytest
 import torch
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
-from elasticgnn.kernels import native
 from elasticgnn.operator.keeping import plan_keeping
 from elasticgnn.problem.step_sizes import step_sizes
+from marks import needs_kernels
 from strategies import normal_rows, random_graph
 
-pytestmark = pytest.mark.skipif(native is None, reason="built without the compiled kernels")
+pytestmark = needs_kernels
 
 PENALTY = ElasticPenalty(0.4, 1.5)
 
@@ -136,8 +137,7 @@ def test_ten_thousand_calls_do_not_leak():
 
 
 def resident_bytes():
-    with open("/proc/self/statm") as statm:  # noqa: PTH123  a kernel table, not a path of ours
-        return int(statm.read().split()[1]) * 4096
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
 def test_peak_memory_of_lean_mode_is_below_that_of_fast_mode():

@@ -11,7 +11,8 @@ from elasticgnn.kernels import native
 from strategies import graphs, normal_rows, random_graph
 
 pytestmark = pytest.mark.skipif(
-    native is None or native.packed_lanes(1) == 0, reason="needs compiled kernels and AVX-512"
+    native is None or native.packed_lanes(1) == 0,
+    reason="the packed loops need AVX-512; other CPUs use the general ones (test_fused.py)",
 )
 
 

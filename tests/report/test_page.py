@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from elasticgnn.experiment import load_spec, spec_names
 from elasticgnn.report import build_table, write_page
@@ -32,10 +33,9 @@ def page_file(results, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if not Path(CHROMIUM).exists() or shutil.which("chromium") is None:
         pytest.skip("no Chromium (Debian: apt-get install chromium)")
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield started
         started.close()

@@ -5,7 +5,9 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
+from PIL import Image
 
 from elasticgnn.cli.__main__ import main
 
@@ -27,7 +29,6 @@ def test_page_has_examples():
 
 
 def test_python_examples_print_what_their_comments_say(capsys):
-    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     names = {}
     for block in BLOCKS:  # later blocks go on with the names of earlier ones
         exec(block, names)
@@ -39,8 +40,6 @@ def test_python_examples_print_what_their_comments_say(capsys):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """The files that the commands of the page name."""
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
     rng = np.random.default_rng(0)
     signal = pandas.DataFrame({"node": list("abcdef"), "level": rng.normal(size=6)})
     edges = pandas.DataFrame({"from": list("abcde"), "to": list("bcdef")})
@@ -48,7 +47,7 @@ def files(tmp_path, monkeypatch):
         table.to_csv(tmp_path / f"{name}.csv", index=False)
         table.to_parquet(tmp_path / f"{name}.parquet", index=False)
     pixels = rng.integers(0, 255, (8, 9, 3)).astype(np.uint8)
-    image.fromarray(pixels).save(tmp_path / "photo.png")
+    Image.fromarray(pixels).save(tmp_path / "photo.png")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

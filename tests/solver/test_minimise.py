@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from elasticgnn.graph import Graph
-from elasticgnn.kernels import native as compiled
+from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import backends, minimise, native
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.papc import PaperState, paper_step
-from solver_signals import chain, grid, random_graph, steps
-
-needs_loops = pytest.mark.skipif(compiled is None, reason="the compiled loops were not built")
+from marks import needs_kernels
+from solver_signals import chain, random_graph, steps
 
 
 def generator(seed=0):
@@ -83,7 +81,7 @@ def test_paper_steps_are_those_of_the_operator(normalization):
     torch.testing.assert_close(torch.from_numpy(state.signal), expected)
 
 
-@needs_loops
+@needs_kernels
 @pytest.mark.parametrize("norm", ["l1", "l21"])
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 6])
 @pytest.mark.parametrize("lambda2", [0.0, 0.4])
@@ -99,12 +97,12 @@ def test_compiled_steps_equal_their_definition(norm, channels, lambda2):
     np.testing.assert_allclose(fused.export(fused.look().raw), plain.look().raw, atol=1e-12)
 
 
-@needs_loops
+@needs_kernels
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("channels", [1, 2, 5])
 @pytest.mark.parametrize("lambda2", [0.0, 0.4])
 def test_float32_steps_follow_the_float64_ones(weighted, channels, lambda2):
-    graph = random_graph(6, 30) if weighted else grid(6)
+    graph = random_graph(6, 30) if weighted else grid_graph(6, 6)
     x = normal(graph.num_nodes, channels)
     instance = build_instance(x, graph, ElasticPenalty(0.2, lambda2), None, 0)
     start = np.zeros((graph.num_edges, channels))
@@ -118,9 +116,9 @@ def test_float32_steps_follow_the_float64_ones(weighted, channels, lambda2):
     np.testing.assert_allclose(narrow.ascent.flow, wide.ascent.flow, atol=1e-5)
 
 
-@needs_loops
+@needs_kernels
 def test_any_number_of_threads_gives_the_same_bits():
-    x, graph = normal(10_000, 2), grid(100)
+    x, graph = normal(10_000, 2), grid_graph(100, 100)
     penalty = ElasticPenalty(0.3, 0.0)
     before = torch.get_num_threads()
     try:
@@ -186,7 +184,7 @@ def test_step_limit_is_told_and_not_hidden():
     assert solution.summary().startswith("NOT certified")
 
 
-@needs_loops
+@needs_kernels
 def test_interrupt_returns_the_best_point_so_far():
     x, graph = steps(generator()), chain(120)
     calls = iter([None, None, KeyboardInterrupt])

@@ -4,12 +4,12 @@ import pytest
 import torch
 from scipy.optimize import linprog
 
-from elasticgnn.graph import Graph
+from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import cross_validate, lambda1_max, log_grid, minimise, minimise_path
 from elasticgnn.solver.backends import PlainBackend
 from elasticgnn.solver.select import degrees_of_freedom, noise_level
-from solver_signals import chain, grid, random_graph, steps
+from solver_signals import chain, random_graph, steps
 
 
 def generator(seed=0):
@@ -94,7 +94,7 @@ def test_path_of_fifty_costs_less_than_eight_cold_solves_of_its_hardest(channels
     clean = torch.zeros(60, 60, dtype=torch.float64)
     clean[10:40, 20:50], clean[30:, :25] = 2.0, -1.0
     noise = torch.randn(3600, channels, generator=generator(), dtype=torch.float64)
-    x, graph = clean.reshape(-1, 1) + 0.5 * noise, grid(60)
+    x, graph = clean.reshape(-1, 1) + 0.5 * noise, grid_graph(60, 60)
     values = log_grid(lambda1_max(x, graph, rtol=1e-2).upper)
     path = minimise_path(x, graph, values)
     assert path.certified

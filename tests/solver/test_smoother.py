@@ -3,17 +3,16 @@
 import pickle
 
 import numpy as np
+import pandas
 import pytest
 import torch
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
 
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
+from elasticgnn.solver.smoother import EXPECTED_FAILED_CHECKS, ElasticSmoother
 from solver_signals import chain, random_graph, steps
-
-sklearn_base = pytest.importorskip("sklearn.base", reason="scikit-learn is not installed")
-from sklearn.utils.estimator_checks import check_estimator  # noqa: E402  after the skip
-
-from elasticgnn.solver.smoother import EXPECTED_FAILED_CHECKS, ElasticSmoother  # noqa: E402  after the skip
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -41,7 +40,7 @@ def test_smoother_gives_the_solution_and_its_certificate():
 
 def test_clone_and_pickle_keep_the_settings():
     smoother = ElasticSmoother(0.3, order=1)
-    assert sklearn_base.clone(smoother).get_params() == smoother.get_params()
+    assert clone(smoother).get_params() == smoother.get_params()
     rows = steps(torch.Generator().manual_seed(0)).numpy()
     fitted = ElasticSmoother(0.3).fit(rows, graph=chain(120))
     again = pickle.loads(pickle.dumps(fitted))
@@ -49,7 +48,6 @@ def test_clone_and_pickle_keep_the_settings():
 
 
 def test_pandas_output_keeps_the_names_and_rows():
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame({"a": [0.0, 1.0, 5.0], "b": [1.0, 1.0, 2.0]}, index=list("xyz"))
     out = ElasticSmoother(0.1).set_output(transform="pandas").fit_transform(frame)
     assert list(out.columns) == ["a", "b"]

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from elasticgnn.kernels import native as compiled
 from elasticgnn.problem import ElasticPenalty, certify
 from elasticgnn.solver import minimise, native
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.measure import keep_in_ball, measure
+from marks import needs_kernels
 from solver_signals import chain, random_graph
-
-needs_loops = pytest.mark.skipif(compiled is None, reason="the compiled loops were not built")
 
 
 @pytest.mark.slow
@@ -35,7 +33,7 @@ def test_verification_goes_on_where_it_was_stopped(verify_certificate, tmp_path,
     assert verify_certificate.verify_all(options) == total
 
 
-@needs_loops
+@needs_kernels
 @pytest.mark.parametrize("norm", ["l1", "l21"])
 @pytest.mark.parametrize("lambda2", [0.0, 0.7])
 @pytest.mark.parametrize("normalization", ["degree", "none"])

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from sklearn import base
 
 from elasticgnn.training import ElasticGNNClassifier
 from training_task import small_task
@@ -88,7 +89,6 @@ def test_an_edge_index_may_leave_out_the_last_nodes():
 
 
 def test_scikit_learn_can_clone_it():
-    base = pytest.importorskip("sklearn.base", reason="scikit-learn is not installed")
     model = ElasticGNNClassifier(lambda1=6.0)
     assert base.clone(model).get_params() == model.get_params()
     assert model.set_params(lambda1=1.0).lambda1 == 1.0

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from elasticgnn.data import Split
-from elasticgnn.kernels import native
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import Run, TrainingPlan, fit, fit_population, make_model
 from elasticgnn.training.population import batches, fit_alone
+from marks import needs_kernels
 from training_task import small_split, small_task
 
 TASK = small_task()
@@ -110,7 +110,7 @@ def test_every_norm_trains(norm):
         assert history.test_accuracy > 0.5
 
 
-@pytest.mark.skipif(native is None, reason="no compiled kernels here")
+@needs_kernels
 def test_same_bits_on_one_and_two_threads():
     before, results = torch.get_num_threads(), []
     try:

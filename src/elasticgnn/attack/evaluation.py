@@ -24,7 +24,7 @@ def train_models(
 ) -> Repeated:
     """The model trained with `seeds` seeds on the task's fixed split, or one split per seed."""
     if isinstance(settings, str):
-        settings = ModelSettings(settings)  # type: ignore[arg-type]  # checks the name itself
+        settings = ModelSettings(settings)
     splits = [fixed_or_drawn(task, seed) for seed in range(seeds)]
     return fit_repeatedly(task, splits, settings, plan)
 

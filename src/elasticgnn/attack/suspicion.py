@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
@@ -51,7 +51,7 @@ class EdgeScores:
 
 
 @torch.no_grad()
-def score_edges(model: ElasticGNN, task: NodeTask, known: Tensor | None = None) -> EdgeScores:
+def score_edges(model: nn.Module, task: NodeTask, known: Tensor | None = None) -> EdgeScores:
     """The edges of the task's graph as `model` sees them; `known` nodes speak by their label."""
     if not isinstance(model, ElasticGNN):
         raise ValueError(f"model must be an ElasticGNN to be inspected, got {type(model).__name__}")

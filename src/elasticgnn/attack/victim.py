@@ -73,7 +73,8 @@ class Victim:
             for _ in range(plan.steps):
                 adam.zero_grad()
                 logits = self.logits(fixed)[split.train]
-                nn.functional.cross_entropy(logits, self.task.labels[split.train]).backward()  # type: ignore[no-untyped-call]  # torch
+                loss = nn.functional.cross_entropy(logits, self.task.labels[split.train])
+                torch.autograd.backward(loss)
                 adam.step()
 
         return retrain

@@ -74,7 +74,8 @@ def denoise(
 
 
 def _graph(source: "SignalFile", edges: Path | None, normalization: str) -> "Graph":
-    from elasticgnn.cli.signal_files import grid_graph, read_edges
+    from elasticgnn.cli.signal_files import read_edges
+    from elasticgnn.graph import grid_graph
 
     if source.image_shape is not None:
         if edges is not None:

@@ -66,7 +66,7 @@ def inspect(
     task = clean if flips is None else flips.apply_to(clean)
     known = known if flips is None or flips.split is None else flips.split.train
     trained.predict(task)  # refuses a task that the model does not fit
-    scores = score_edges(trained.model, task, known)  # type: ignore[arg-type]  # checked inside
+    scores = score_edges(trained.model, task, known)
     facts: dict[str, Any] = {"data": task.name, "edges": task.graph.num_edges}
     if flips is not None:
         facts |= grade(scores, clean, task)

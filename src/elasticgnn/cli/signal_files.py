@@ -1,5 +1,6 @@
 """Signals and edges in files: CSV, Parquet, NPY and images, read and written."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,10 +64,9 @@ def _read_table_signal(path: Path) -> SignalFile:
         if table[name].dtype.kind not in "fiub":
             raise ValueError(f"{path} must hold numbers in column {name!r}, got text")
     ids = tuple(id_text(value) for value in table.iloc[:, 0])
-    if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        double = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]  # set.add as "remember"
-        raise ValueError(f"{path} must name every node once, got {double!r} twice")
+    twice = [name for name, count in Counter(ids).items() if count > 1]
+    if twice:
+        raise ValueError(f"{path} must name every node once, got {twice[0]!r} twice")
     values = table[signal].to_numpy(dtype=np.float64)
     positions = None if pair is None else table[list(pair)].to_numpy(dtype=np.float64)
     return SignalFile(values, tuple(signal), ids, positions, table)
@@ -132,19 +132,6 @@ def _matched(ends: list[Any], signal: SignalFile, path: Path) -> list[tuple[int,
                 )
         pairs.append((place[names[0]], place[names[1]]))
     return pairs
-
-
-def grid_graph(height: int, width: int, normalization: str = "none") -> Graph:
-    """Pixels joined to the ones beside and below them, row by row."""
-    pixel = torch.arange(height * width).view(height, width)
-    across = torch.stack([pixel[:, :-1].flatten(), pixel[:, 1:].flatten()])
-    down = torch.stack([pixel[:-1].flatten(), pixel[1:].flatten()])
-    return Graph.from_edge_index(
-        torch.cat([across, down], 1),
-        height * width,
-        undirected=True,
-        normalization=normalization,
-    )
 
 
 def _read_image(path: Path) -> SignalFile:

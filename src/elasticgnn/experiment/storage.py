@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,12 +61,10 @@ def use_write_ahead_log(engine: Any) -> None:
 
 
 def check_driver() -> None:
-    try:
-        import psycopg  # noqa: F401  (SQLAlchemy loads it by name)
-    except ImportError:
+    if importlib.util.find_spec("psycopg") is None:  # SQLAlchemy loads it by name
         raise ValueError(
             "storage must have its driver installed, got none: pip install elasticgnn[postgresql]"
-        ) from None
+        )
 
 
 def open_server(url: str) -> Any:

@@ -31,6 +31,7 @@ class Graph:
     head: Tensor
     weight: Tensor
     normalization: str
+    _unit: bool
 
     def __init__(
         self, edges: Edges, num_nodes: int, *, normalization: str = "degree", unit: bool = False
@@ -174,7 +175,7 @@ class Graph:
     @property
     def is_unweighted(self) -> bool:
         """Every weight is 1 and none asks for a gradient."""
-        return bool(self._unit)  # type: ignore[attr-defined]  # set through object.__setattr__
+        return self._unit
 
     @property
     def degree(self) -> Tensor:

@@ -1,6 +1,7 @@
 """What networks share that first look at each node alone and then hear its neighbours."""
 
 from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
 
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
@@ -13,7 +14,7 @@ class Propagated(nn.Module):
     backbone: nn.Module
 
     def reset_parameters(self) -> None:
-        self.backbone.reset_parameters()  # type: ignore[operator]  # every backbone here has it
+        reset(self.backbone)
 
     def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
         """What the backbone says of each node (n, out), before any neighbour is heard."""

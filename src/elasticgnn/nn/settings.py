@@ -1,10 +1,8 @@
 """The settings of every model by name: what a model file stores."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
-ModelName = Literal["elastic", "mlp", "gcn", "gat", "cheb", "sage", "appnp", "sgc"]
-MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
+MODEL_NAMES = ("elastic", "mlp", "gcn", "gat", "cheb", "sage", "appnp", "sgc")
 
 
 @dataclass(frozen=True)
@@ -15,14 +13,14 @@ class ModelSettings:
     alpha: teleport of appnp; heads: of gat, whose hidden channels they share.
     """
 
-    name: ModelName = "elastic"
+    name: str = "elastic"
     hidden_channels: int = 64
     num_layers: int = 2
     dropout: float = 0.5
     steps: int = 10
     lambda1: float = 3.0
     lambda2: float = 3.0
-    norm: Literal["l21", "l1", "mcp", "scad"] = "l21"
+    norm: str = "l21"
     concavity: float | None = None
     alpha: float = 0.1
     heads: int = 8

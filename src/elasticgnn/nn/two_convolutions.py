@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
 
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
@@ -40,7 +41,7 @@ class TwoConvolutions(nn.Module):
 
     def reset_parameters(self) -> None:
         for part in (self.linear, self.first, self.second):
-            part.reset_parameters()  # type: ignore[operator]  # every layer of PyG has it
+            reset(part)
 
     def forward(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ class ElasticGNNClassifier:
 
     lambda1: float = 3.0
     lambda2: float = 3.0
-    norm: Literal["l21", "l1", "mcp", "scad"] = "l21"
+    norm: str = "l21"
     steps: int = 10
     hidden_channels: int = 64
     dropout: float = 0.5

@@ -50,7 +50,7 @@ class Scene:
         optimizer.zero_grad()
         logits = self.forward(noise)
         loss = cross_entropy(logits[self.split.train], self.labels[self.split.train])
-        loss.backward()  # type: ignore[no-untyped-call]  # torch's
+        torch.autograd.backward(loss)
         optimizer.step()
         return float(loss.detach())
 

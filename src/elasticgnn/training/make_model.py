@@ -12,5 +12,5 @@ def make_model(
 ) -> nn.Module:
     """The model of `settings` (a name: its default settings), weights drawn from `generator`."""
     if isinstance(settings, str):
-        settings = ModelSettings(settings)  # type: ignore[arg-type]  # checks the name itself
+        settings = ModelSettings(settings)
     return build_model(settings, task.num_features, task.num_classes, generator)

@@ -51,7 +51,7 @@ def fit_population(
     settings = ModelSettings(
         hidden_channels=hidden_channels,
         steps=steps,
-        norm=norm,  # type: ignore[arg-type]  # checked by ElasticPenalty
+        norm=norm,
         concavity=concavity,
     )
     plan = TrainingPlan(epochs=epochs, patience=patience)
