@@ -61,6 +61,24 @@ def test_any_graph(graph, width, lambda1, steps):
         assert_near(fused.double(), exact, 2e-5)
 
 
+def leaves_and_chains(weighted):
+    """Hubs with leaves (one slot each), chains (two slots), and a node without any."""
+    edges = [(hub, 10 + 13 * hub + leaf) for hub in range(10) for leaf in range(13)]
+    edges += [(node, node + 1) for node in range(140, 170)]
+    count = torch.arange(1, len(edges) + 1)
+    weight = 1 + count.sin() ** 2 if weighted else None
+    return Graph.from_edge_index(torch.tensor(edges).T, 172, weight, undirected=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("width", [3, 4, 7, 8, 12])
+def test_nodes_that_share_a_register_do_not_mix(width, weighted):
+    graph = leaves_and_chains(weighted)
+    shares = set(graph.slots.packed(16 // native.packed_lanes(width)).share.tolist())
+    assert shares == {3: {1, 2, 4}, 4: {1, 2, 4}, 7: {1, 2}, 8: {1, 2}, 12: {1}}[width]
+    assert_equals_reference(2 * normal_rows(172, width), graph, ElasticPenalty(0.4, 1.5), 10)
+
+
 def test_the_gradient_of_a_step_without_any_row_outside_is_that_of_a_linear_map():
     graph = random_graph(30, 60)
     x = 0.01 * normal_rows(30, 5)

@@ -12,49 +12,82 @@ loops: Any = native  # not None where slots are packed
 
 CHUNK = 128  # registers; their dual rows stay in the nearest cache between two visits
 NEAR = 1 << 19  # bytes of node rows that a core's own cache holds beside the rest
+WINDOW = 4096  # nodes that may change places so that nodes with as many registers lie together
 
 
 class PackedSlots(NamedTuple):
-    """Every node's slots, filled up to whole registers with the node itself (all int32)."""
+    """Every node's slots, filled up to whole registers with the node itself (all int32).
+
+    Nodes with one slot (or two, where a register has four) share registers, each with its part.
+    """
 
     chunk: Tensor  # (chunks + 1): first node of runs of nodes with about CHUNK registers
+    share: Tensor  # (chunks): how many of its nodes share a register
     group: Tensor  # (n + 1): first register of each node
-    column: Tensor  # (registers * rows): the other end of each slot
-    owner: Tensor  # (registers): the node
+    column: Tensor  # (registers * rows): where the row of a slot's other end begins, in floats
+    owner: Tensor  # (registers): the same of the node, or of the first of those that share
     edge: Tensor  # (registers * rows): the slot's edge, -1 where it only fills up
     order: Tensor  # (n): node i of these tables is the graph's node order[i]
 
 
 def pack_slots(first: Tensor, other: Tensor, edge_of: Tensor, rows: int) -> PackedSlots:
     """The slots first[i] .. first[i + 1] - 1 of every node i, `rows` of them to a register."""
-    order = _order(first, other, rows)
-    rank = np.argsort(order)
-    start, degree = first.numpy(), np.diff(first.numpy())[order]
-    n = len(order)
-    group = np.concatenate([[0], np.cumsum(-(-degree // rows))])
-    owner = np.repeat(np.arange(n), np.diff(group))
-    column = np.repeat(owner, rows)
+    order, share = _order(first, other, rows)
+    degree = np.diff(first.numpy())[order]
+    turn = _places_in_runs(share) % share  # which part of a shared register is the node's
+    taken = np.where(share > 1, turn == 0, -(-degree // rows))
+    group = np.concatenate([[0], np.cumsum(taken)])
+    group[:-1] -= turn > 0
+    owner = np.repeat(np.arange(len(order)), taken)
+    mates = share[owner]
+    column = (owner[:, None] + np.arange(rows) * mates[:, None] // rows).ravel()
     edge = np.full(len(column), -1)
-    node = np.repeat(np.arange(n), degree)
+    node = np.repeat(np.arange(len(order)), degree)
     offset = np.arange(len(node)) - np.repeat(np.cumsum(degree) - degree, degree)
-    slot = start[order][node] + offset
-    place = group[node] * rows + offset
-    column[place] = rank[other.numpy()[slot]]
+    slot = first.numpy()[order][node] + offset
+    place = (group[node] * share[node] + turn[node]) * (rows // share[node]) + offset
+    column[place] = np.argsort(order)[other.numpy()[slot]]
     edge[place] = edge_of.numpy()[slot]
-    tables = (_chunks(group), group, column, owner, edge, order)
+    chunk = _chunks(group, share)
+    lanes = 16 // rows
+    tables = (chunk, share[chunk[:-1]], group, column * lanes, owner * lanes, edge, order)
     return PackedSlots(*(torch.from_numpy(table.astype(np.int32)) for table in tables))
 
 
-def _order(first: Tensor, other: Tensor, rows: int) -> np.ndarray:
-    """The given order while the node rows fit a core's cache, else neighbours near one another."""
+def _order(first: Tensor, other: Tensor, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes in the loops' order, and how many share a register with each.
+
+    The given order while the node rows fit a core's cache, else neighbours near one another; then
+    sorted within windows by the number of registers, so that the loops' ends can be foreseen.
+    """
     n = len(first) - 1
     order = np.arange(n)
     if n * (16 // rows) * 4 > NEAR:
         loops.cluster_order(n, first.data_ptr(), other.data_ptr(), order.ctypes.data)
-    return order
+    degree = np.diff(first.numpy())[order]
+    window = np.arange(n) // WINDOW
+    share = np.ones(n, dtype=np.int64)
+    for count in (1, 2):
+        mates = np.flatnonzero(degree == count)
+        if rows // count < 2:
+            continue
+        place = _places_in_runs(window[mates])
+        size = np.bincount(window[mates], minlength=n // WINDOW + 1)[window[mates]]
+        whole = place < size - size % (rows // count)  # the rest of a window has its own
+        share[mates[whole]] = rows // count
+    rank = np.lexsort((-(-degree // rows), -share, window))
+    return order[rank], share[rank]
 
 
-def _chunks(group: np.ndarray) -> np.ndarray:
-    """Bounds of runs of nodes: a new one begins with the first node at or after every CHUNK."""
+def _places_in_runs(labels: np.ndarray) -> np.ndarray:
+    """For each entry its place in the run of equal labels that it belongs to."""
+    n = len(labels)
+    starts = np.flatnonzero(np.diff(labels, prepend=labels[:1] - 1))
+    return np.arange(n) - np.repeat(starts, np.diff(starts, append=n))
+
+
+def _chunks(group: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Bounds of runs of nodes of one kind: every CHUNK registers, and where `share` changes."""
     cuts = np.searchsorted(group, np.arange(0, group[-1], CHUNK))
-    return np.unique(np.concatenate([[0], cuts, [len(group) - 1]]))
+    changes = np.flatnonzero(np.diff(share)) + 1
+    return np.unique(np.concatenate([[0], cuts, changes, [len(group) - 1]]))

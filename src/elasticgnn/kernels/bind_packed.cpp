@@ -22,7 +22,7 @@ namespace {
 
 using Address = std::uintptr_t;
 using Sizes = std::array<std::int64_t, 5>;   // nodes, registers, chunks, width, stride
-using Tables = std::array<Address, 8>;       // chunk, group, column, owner, edge, order, weight, scale
+using Tables = std::array<Address, 9>;       // chunk, share, group, column, owner, edge, order, weight, scale
 using Settings = std::array<double, 4>;      // lambda1, gamma, beta, pull
 using Options = std::array<int, 2>;          // steps, threads
 
@@ -35,7 +35,7 @@ PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Setti
   PackedProblem problem{};
   problem.graph = {sizes[0], sizes[1], sizes[2], at<std::int32_t>(tables[0]), at<std::int32_t>(tables[1]),
                    at<std::int32_t>(tables[2]), at<std::int32_t>(tables[3]), at<std::int32_t>(tables[4]),
-                   at<std::int32_t>(tables[5]), at<float>(tables[6]), at<float>(tables[7])};
+                   at<std::int32_t>(tables[5]), at<std::int32_t>(tables[6]), at<float>(tables[7]), at<float>(tables[8])};
   problem.width = sizes[3], problem.stride = sizes[4];
   problem.lambda1 = float(settings[0]), problem.gamma = float(settings[1]);
   problem.beta = float(settings[2]), problem.pull = float(settings[3]);

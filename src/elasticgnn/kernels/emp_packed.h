@@ -3,7 +3,8 @@
 // Rows are padded to P = 4, 8 or 16 floats, and G = 16 / P of them share a register. The dual lies on both
 // directions of every edge, in the order in which a node meets them: it streams, nothing is scattered, and
 // both ends do the same arithmetic. Each node's slots are filled up to whole registers with the node
-// itself: the difference is 0 there. graph/packing.py makes these tables, once per graph.
+// itself: the difference is 0 there. Nodes with few slots share a register: the next G nodes, or two, have
+// G or G / 2 parts of it. graph/packing.py makes these tables, once per graph.
 //
 // For the gradient of x the adjoint needs the Jacobian of each projection: the identity for rows inside the
 // ball, else r (I - u u') with u = Z / lambda1 and r = lambda1 / |Z before|. So what is kept of a step is a
@@ -15,12 +16,15 @@
 
 namespace elasticgnn {
 
+constexpr int kMostThreads = 64;
+
 struct PackedGraph {
   std::int64_t num_nodes, num_groups, num_chunks;
   const std::int32_t* chunk;   // (chunks + 1): first node; a chunk's registers fit the nearest cache
+  const std::int32_t* share;   // (chunks): how many nodes share a register
   const std::int32_t* group;   // (n + 1): first register of each node
-  const std::int32_t* column;  // (groups, G): the other end
-  const std::int32_t* owner;   // (groups): the node
+  const std::int32_t* column;  // (groups, G): where the other end's row begins, in floats
+  const std::int32_t* owner;   // (groups): the same of the node, or of the first that shares
   const std::int32_t* edge;    // (groups, G), -1: a slot that fills up
   const std::int32_t* order;   // (n): the loops' node i is the caller's node order[i]
   const float* weight;         // (m), or null: all are 1
@@ -38,7 +42,7 @@ struct PackedProblem {
 
 // Rows outside the ball, step by step and chunk by chunk.
 struct PackedKept {
-  const float** rows;    // (steps, chunks): where the chunk's rows begin, width + 1 floats each
+  const float** rows;    // (steps, chunks): where the chunk's rows begin, with r width + 1 floats each
   std::uint16_t* masks;  // (steps, quads)
   // More memory for rows, or null if there is none; called by one thread between two steps.
   float* (*more)(void* context, std::size_t floats);

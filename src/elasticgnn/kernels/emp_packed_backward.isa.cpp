@@ -1,6 +1,7 @@
 // The gradient of x through the packed steps (emp_packed_forward.isa.cpp).
-#include "emp_packed.h"
+#include <initializer_list>
 
+#include "emp_packed.h"
 #include "packed_sweep.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -14,125 +15,140 @@ namespace {
 //   g <- (1 - gamma) v + pull (sum w S_j - c S_i),  G <- s^2 (bar + g)
 template <int P>
 struct BackwardRows {
-  float *g, *pulled, *share, *bar, *sum, *t, *weight, *total, *scale;
+  float *g, *pulled, *share, *bar, *sum, *t, *weight;
+  float *total, *scale, *square;  // of each node
 
-  BackwardRows(const PackedGraph& graph, bool has_dual, Arena& arena)
-      : g(arena.take<float>(graph.num_nodes * P)), pulled(arena.take<float>(graph.num_nodes * P)),
-        share(arena.take<float>(graph.num_nodes * P)), bar(arena.take<float>(graph.num_nodes * P)),
-        sum(arena.take<float>(graph.num_nodes * P)), t(arena.take<float>(has_dual ? graph.num_groups * 16 : 0)),
-        weight(graph.weight ? arena.take<float>(graph.num_groups * Packed<P>::G) : nullptr),
-        total(arena.take<float>(graph.num_nodes)), scale(arena.take<float>(graph.num_nodes)) {}
+  BackwardRows(const PackedProblem& problem, Arena& arena) {
+    const PackedGraph& graph = problem.graph;
+    for (float** rows : {&g, &pulled, &share, &bar, &sum}) *rows = arena.take<float>(graph.num_nodes * P);
+    for (float** numbers : {&total, &scale, &square}) *numbers = arena.take<float>(graph.num_nodes);
+    t = arena.take<float>(problem.has_dual() ? graph.num_groups * 16 : 0);
+    weight = graph.weight ? arena.take<float>(graph.num_groups * Packed<P>::G) : nullptr;
+  }
 };
 
-// t <- J t for the rows that `mask` names
+// t <- J t for the rows that `mask` names; behind `from` lie their Z and r, as keep_rows wrote them.
 template <int P>
-ELASTICGNN_INLINE const float* turn_rows(unsigned mask, float* t, std::int64_t width, float inverse, const float* from) {
-  using R = Row<P>;
-  const unsigned lanes = (1u << width) - 1;
-  for (; mask; mask &= mask - 1, from += width + 1) {
-    const int bit = __builtin_ctz(mask);
-    float* row = t + (bit & 3) * 16 + (bit >> 2) * 4;
-    const typename R::Vec h = R::load(row), u = R::load(from, lanes) * inverse;
-    R::store(row, (h - u * R::sum(u * h)) * from[width]);
+ELASTICGNN_INLINE const float* turn_rows(unsigned mask, __m512* t, std::int64_t width, __m512 inverse, const float* from) {
+  using V = Packed<P>;
+  __m512 u[4], products[4];
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) {
+    const __mmask16 lanes = V::lanes_of(mask, r, width);
+    u[r] = _mm512_mul_ps(_mm512_maskz_expand_ps(lanes, _mm512_loadu_ps(from)), inverse);
+    products[r] = _mm512_mul_ps(u[r], t[r]);
+    from += __builtin_popcount(lanes);
   }
+  const __m512 sums = V::row_sums(products);
+  const __m512 shrink = V::from_places(_mm512_mask_expand_ps(_mm512_set1_ps(1), __mmask16(mask), _mm512_loadu_ps(from)));
+  t[0] = _mm512_mul_ps(_mm512_fnmadd_ps(u[0], V::template one_of<0>(sums), t[0]), V::template one_of<0>(shrink));
+  t[1] = _mm512_mul_ps(_mm512_fnmadd_ps(u[1], V::template one_of<1>(sums), t[1]), V::template one_of<1>(shrink));
+  t[2] = _mm512_mul_ps(_mm512_fnmadd_ps(u[2], V::template one_of<2>(sums), t[2]), V::template one_of<2>(shrink));
+  t[3] = _mm512_mul_ps(_mm512_fnmadd_ps(u[3], V::template one_of<3>(sums), t[3]), V::template one_of<3>(shrink));
+  return from + __builtin_popcount(mask);
+}
+
+template <int P, int Share, bool Weighted>
+ELASTICGNN_INLINE const float* descend_quad(float gamma, __m512 inverse, std::int64_t g, int count, bool fresh,
+                                            unsigned mask, const std::int32_t* __restrict owner,
+                                            const std::int32_t* __restrict column, const float* __restrict weight,
+                                            const float* __restrict pulled, float* __restrict t, std::int64_t width,
+                                            const float* from) {
+  using V = Packed<P>;
+  __m512 value[4];
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) {
+    const std::int64_t at = g + (r < count ? r : 0);
+    const __m512 difference =
+        _mm512_sub_ps(Nodes<P, Share>::load(pulled + owner[at]), V::gather(pulled, column + at * V::G));
+    __m512 factor = _mm512_set1_ps(gamma);
+    if constexpr (Weighted) factor = _mm512_mul_ps(factor, V::spread(weight + at * V::G));
+    value[r] = _mm512_fnmadd_ps(factor, difference, fresh ? _mm512_setzero_ps() : _mm512_load_ps(t + at * 16));
+  }
+  if (mask) from = turn_rows<P>(mask, value, width, inverse, from);
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r)
+    if (r < count) _mm512_store_ps(t + (g + r) * 16, value[r]);
   return from;
 }
 
-template <int P, bool Weighted, bool Fresh>
-ELASTICGNN_INLINE const float* descend_quad(float gamma, float inverse, std::int64_t g, int count, unsigned mask,
-                                            const std::int32_t* __restrict owner, const std::int32_t* __restrict column,
-                                            const float* __restrict weight, const float* __restrict pulled,
-                                            float* __restrict t, std::int64_t width, const float* from) {
-  using V = Packed<P>;
-#pragma GCC unroll 4
-  for (int r = 0; r < count; ++r) {
-    const std::int64_t at = g + r;
-    const __m512 difference =
-        _mm512_sub_ps(V::everywhere(pulled + std::int64_t(owner[at]) * P), V::gather(pulled, column + at * V::G));
-    __m512 factor = _mm512_set1_ps(gamma);
-    if constexpr (Weighted) factor = _mm512_mul_ps(factor, V::spread(weight + at * V::G));
-    const __m512 before = Fresh ? _mm512_setzero_ps() : _mm512_load_ps(t + at * 16);
-    _mm512_store_ps(t + at * 16, _mm512_fnmadd_ps(factor, difference, before));
-  }
-  return mask ? turn_rows<P>(mask, t + g * 16, width, inverse, from) : from;
+// v, S and grad X of the nodes from i on, given bar.
+template <int P, int Share>
+ELASTICGNN_INLINE void pass(float gamma, const BackwardRows<P>& rows, std::int64_t i, __m512 bar) {
+  using N = Nodes<P, Share>;
+  const __m512 value = _mm512_add_ps(N::load(rows.g + i * P), bar);
+  N::store(rows.bar + i * P, bar);
+  N::store(rows.g + i * P, value);
+  N::store(rows.share + i * P, _mm512_mul_ps(N::spread(rows.square + i), value));
+  const __m512 part = _mm512_mul_ps(_mm512_set1_ps(gamma), N::spread(rows.scale + i));
+  N::store(rows.sum + i * P, _mm512_fmadd_ps(part, value, N::load(rows.sum + i * P)));
 }
 
-// v, S and grad X of node i, given bar.
-template <int P>
-ELASTICGNN_INLINE void pass(const PackedProblem& problem, const BackwardRows<P>& rows, std::int64_t i, __m512 bar) {
-  using V = Packed<P>;
-  const float s = rows.scale[i];
-  const __m512 value = _mm512_add_ps(V::everywhere(rows.g + i * P), bar);
-  V::store(rows.bar + i * P, bar);
-  V::store(rows.g + i * P, value);
-  V::store(rows.share + i * P, _mm512_mul_ps(_mm512_set1_ps(s * s), value));
-  V::store(rows.sum + i * P, _mm512_fmadd_ps(_mm512_set1_ps(problem.gamma * s), value, V::everywhere(rows.sum + i * P)));
-}
-
-template <int P, bool Weighted, bool Fresh>
-void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int64_t chunk, const std::uint16_t* masks,
-             const float* from) {
+// t of the slots of a chunk, then what its nodes make of it.
+template <int P, int Share, bool Weighted>
+void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int64_t chunk, bool fresh,
+             const std::uint16_t* masks, const float* from) {
   const PackedGraph& graph = problem.graph;
-  const std::int32_t *__restrict group = graph.group, *__restrict column = graph.column, *__restrict owner = graph.owner;
-  const float *__restrict pulled = rows.pulled, *weight = rows.weight;
   float* __restrict t = rows.t;
-  const float gamma = problem.gamma, inverse = 1 / problem.lambda1;
-  const std::int64_t width = problem.width, low = graph.chunk[chunk], high = graph.chunk[chunk + 1], last = group[high];
-  std::int64_t k = group[low];
-  for (; k + 4 <= last; k += 4)
-    from = descend_quad<P, Weighted, Fresh>(gamma, inverse, k, 4, *masks++, owner, column, weight, pulled, t, width, from);
-  if (k < last)
-    descend_quad<P, Weighted, Fresh>(gamma, inverse, k, int(last - k), *masks, owner, column, weight, pulled, t, width, from);
-  for (std::int64_t i = low; i < high; ++i) {
-    const __m512 total = node_sum<P, false, true>(group[i], group[i + 1], nullptr, [=](std::int64_t at) {
-      return _mm512_load_ps(t + at * 16);
+  const std::int32_t* __restrict group = graph.group;
+  const float gamma = problem.gamma;
+  const __m512 inverse = _mm512_set1_ps(1 / problem.lambda1), beta = _mm512_set1_ps(problem.beta);
+  const std::int64_t low = graph.chunk[chunk], high = graph.chunk[chunk + 1], last = group[high];
+  std::int64_t g = group[low];
+  const auto quad = [&](int count) ELASTICGNN_INLINE_LAMBDA {
+    from = descend_quad<P, Share, Weighted>(gamma, inverse, g, count, fresh, *masks++, graph.owner, graph.column,
+                                                   rows.weight, rows.pulled, t, problem.width, from);
+  };
+  for (; g + 4 <= last; g += 4) quad(4);
+  if (g < last) quad(int(last - g));
+  for (std::int64_t i = low; i < high; i += Share) {
+    const __m512 sum = sum_registers<true>(group[i], end_of<Share>(group, i), [=](std::int64_t k) {
+      return _mm512_load_ps(t + k * 16);
     });
-    pass<P>(problem, rows, i, _mm512_mul_ps(_mm512_set1_ps(problem.beta), total));
+    pass<P, Share>(gamma, rows, i, _mm512_mul_ps(beta, Nodes<P, Share>::sum(sum)));
   }
 }
 
-template <int P, bool Weighted>
-void spread(const PackedProblem& problem, const BackwardRows<P>& rows, std::int32_t low, std::int32_t high) {
-  using V = Packed<P>;
+template <int P, int Share, bool Weighted>
+void spread(const PackedProblem& problem, const BackwardRows<P>& rows, std::int64_t chunk) {
+  using N = Nodes<P, Share>;
   const PackedGraph& graph = problem.graph;
   const std::int32_t *__restrict group = graph.group, *__restrict column = graph.column;
   const float *__restrict share = rows.share, *__restrict bar = rows.bar, *weight = rows.weight;
+  const float *__restrict total = rows.total, *__restrict square = rows.square;
   float *__restrict g = rows.g, *__restrict pulled = rows.pulled;
   const __m512 stay = _mm512_set1_ps(1 - problem.gamma), pull = _mm512_set1_ps(problem.pull);
-  for (std::int64_t i = low; i < high; ++i) {
-    const __m512 total = node_sum<P, Weighted, false>(group[i], group[i + 1], weight, [=](std::int64_t k) {
-      return V::gather(share, column + k * V::G);
-    });
-    const float s = rows.scale[i];
-    const __m512 change = _mm512_fnmadd_ps(_mm512_set1_ps(rows.total[i]), V::everywhere(share + i * P), total);
-    const __m512 value = _mm512_fmadd_ps(stay, V::everywhere(g + i * P), _mm512_mul_ps(pull, change));
-    V::store(g + i * P, value);
-    V::store(pulled + i * P, _mm512_mul_ps(_mm512_set1_ps(s * s), _mm512_add_ps(V::everywhere(bar + i * P), value)));
+  const std::int64_t high = graph.chunk[chunk + 1];
+  for (std::int64_t i = graph.chunk[chunk]; i < high; i += Share) {
+    const __m512 sum = N::sum(sum_registers<false>(group[i], end_of<Share>(group, i), [=](std::int64_t k) {
+      return neighbours<P, Weighted>(share, column, weight, k);
+    }));
+    const __m512 change = _mm512_fnmadd_ps(N::spread(total + i), N::load(share + i * P), sum);
+    const __m512 value = _mm512_fmadd_ps(stay, N::load(g + i * P), _mm512_mul_ps(pull, change));
+    N::store(g + i * P, value);
+    N::store(pulled + i * P, _mm512_mul_ps(N::spread(square + i), _mm512_add_ps(N::load(bar + i * P), value)));
   }
 }
 
 template <int P>
 void start_back(const PackedProblem& problem, const float* grad, const BackwardRows<P>& rows, const Team& team) {
   const PackedGraph& g = problem.graph;
-  spread_weights<P>(g, team.low_node, team.high_node, rows.weight);
-  for (std::int32_t i = team.low_node; i < team.high_node; ++i) {
-    rows.scale[i] = g.scale[g.order[i]];
-    rows.total[i] = total_weight<P>(g, i, rows.weight);
-    Row<P>::store(rows.sum + std::int64_t(i) * P, typename Row<P>::Vec{});
-  }
   const std::int32_t low = team.low_node, high = team.high_node;
+  spread_weights<P>(g, low, high, rows.weight);
+  for (std::int64_t c = team.low; c < team.high; ++c)
+    for_totals<P>(g, c, rows.weight, [&](std::int64_t i, float total) {
+      const float s = rows.scale[i] = g.scale[g.order[i]];
+      rows.total[i] = total, rows.square[i] = s * s;
+      Pack<float, P>::store(rows.sum + i * P, typename Pack<float, P>::Vec{});
+    });
   pad_rows<P>(problem, low, high, grad, rows.g, [&](std::int64_t i) { return 1 / rows.scale[i]; });
   pad_rows<P>(problem, low, high, grad, rows.pulled, [&](std::int64_t i) { return rows.scale[i]; });
 }
 
-template <int P>
+template <int P, bool Weighted>
 void backward_rows(const PackedProblem& problem, const float* grad, float* grad_x, const PackedKept& kept,
                    const BackwardRows<P>& rows) {
-  using Sweep = void (*)(const PackedProblem&, const BackwardRows<P>&, std::int64_t, const std::uint16_t*, const float*);
-  static constexpr Sweep kinds[] = {descend<P, false, false>, descend<P, false, true>, descend<P, true, false>,
-                                    descend<P, true, true>};
   const PackedGraph& g = problem.graph;
-  const bool weighted = g.weight != nullptr;
   const std::int64_t quads = quad_of(g, g.num_chunks);
 #pragma omp parallel num_threads(problem.threads < kMostThreads ? problem.threads : kMostThreads)
   {
@@ -140,14 +156,17 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
     start_back<P>(problem, grad, rows, team);
 #pragma omp barrier
     for (int step = problem.steps - 1; step >= 0; --step) {
-      const Sweep sweep = kinds[weighted * 2 + (step + 1 == problem.steps)];
       for (std::int64_t i = team.low_node; i < team.high_node && !problem.has_dual(); ++i)
-        pass<P>(problem, rows, i, _mm512_setzero_ps());
+        pass<P, 1>(problem.gamma, rows, i, _mm512_setzero_ps());
       for (std::int64_t c = team.low; c < team.high && problem.has_dual(); ++c)
-        sweep(problem, rows, c, kept.masks + step * quads + quad_of(g, c), kept.rows[step * g.num_chunks + c]);
+        with_share<P>(g.share[c], [&](auto n) {
+          descend<P, share_of(n), Weighted>(problem, rows, c, step + 1 == problem.steps,
+                                                   kept.masks + step * quads + quad_of(g, c),
+                                                   kept.rows[step * g.num_chunks + c]);
+        });
 #pragma omp barrier
-      if (weighted) spread<P, true>(problem, rows, team.low_node, team.high_node);
-      else spread<P, false>(problem, rows, team.low_node, team.high_node);
+      for (std::int64_t c = team.low; c < team.high; ++c)
+        with_share<P>(g.share[c], [&](auto n) { spread<P, share_of(n), Weighted>(problem, rows, c); });
 #pragma omp barrier
     }
     hand_back(problem, team.low_node, team.high_node, grad_x, [&](std::int64_t i, std::int64_t c) {
@@ -161,9 +180,12 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
 // Bytes of scratch that the call needs when `scratch` is null; else runs it.
 std::size_t packed_backward(const PackedProblem& problem, const float* grad, float* grad_x, const PackedKept& kept, char* scratch) {
   return with_lanes(problem.width, [&](auto packed) -> std::size_t {
+    constexpr int P = 16 / decltype(packed)::G;
     Arena arena{scratch};
-    const BackwardRows<16 / decltype(packed)::G> rows(problem.graph, problem.has_dual(), arena);
-    if (scratch) backward_rows(problem, grad, grad_x, kept, rows);
+    const BackwardRows<P> rows(problem, arena);
+    if (scratch)
+      problem.graph.weight ? backward_rows<P, true>(problem, grad, grad_x, kept, rows)
+                           : backward_rows<P, false>(problem, grad, grad_x, kept, rows);
     return arena.used;
   });
 }

@@ -14,8 +14,6 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
-constexpr int kMostThreads = 64;
-
 // The chunks and nodes of the calling thread.
 struct Team {
   int part, parts;
@@ -35,24 +33,30 @@ void spread_weights(const PackedGraph& g, std::int32_t low, std::int32_t high, f
   for (std::int64_t k = first; k < last; ++k) weight[k] = g.edge[k] < 0 ? 0.0f : g.weight[g.edge[k]];
 }
 
-// Sum of the weights of node i's slots; without weights those that fill up count too, as everywhere.
-template <int P>
-float total_weight(const PackedGraph& g, std::int32_t i, const float* weight) {
+// Calls body(node, sum of the weights of its slots) for the nodes of a chunk; without weights the slots that fill
+// up count too, as everywhere.
+template <int P, class Body>
+ELASTICGNN_INLINE void for_totals(const PackedGraph& g, std::int64_t chunk, const float* weight, const Body& body) {
   constexpr int G = Packed<P>::G;
-  if (!weight) return float((g.group[i + 1] - g.group[i]) * G);
-  float total = 0;
-  for (std::int64_t k = std::int64_t(g.group[i]) * G; k < std::int64_t(g.group[i + 1]) * G; ++k) total += weight[k];
-  return total;
+  const std::int32_t share = g.share[chunk], low = g.chunk[chunk];
+  std::int64_t slot = std::int64_t(g.group[low]) * G;
+  for (std::int32_t i = low; i < g.chunk[chunk + 1]; ++i) {
+    const std::int64_t end = slot + (share > 1 ? G / share : (g.group[i + 1] - g.group[i]) * G);
+    float total = weight ? 0.0f : float(end - slot);
+    for (; weight && slot < end; ++slot) total += weight[slot];
+    slot = end;
+    body(i, total);
+  }
 }
 
 // to[i] = factor_i from[order[i]], padded with zeros
 template <int P, class Factor>
 ELASTICGNN_INLINE void pad_rows(const PackedProblem& problem, std::int32_t low, std::int32_t high, const float* from,
                                 float* to, const Factor& factor) {
-  const unsigned lanes = (1u << problem.width) - 1;
+  using Row = Pack<float, P>;
   for (std::int64_t i = low; i < high; ++i) {
     const float* row = from + problem.graph.order[i] * problem.stride;
-    Row<P>::store(to + i * P, Row<P>::load(row, lanes) * factor(i));
+    Row::store(to + i * P, Row::load(row, int(problem.width)) * factor(i));
   }
 }
 
@@ -66,23 +70,49 @@ ELASTICGNN_INLINE void hand_back(const PackedProblem& problem, std::int32_t low,
   }
 }
 
-// Sum over a node's registers of `load(register) * weight`, in every row. Pairs: two sums, because an addition
-// waits for the one before it; that pays where the loads are near.
-template <int P, bool Weighted, bool Pairs, class Load>
-ELASTICGNN_INLINE __m512 node_sum(std::int32_t first, std::int32_t last, const float* weight, const Load& load) {
-  const auto add = [=](__m512 sum, std::int64_t g) {
-    if constexpr (Weighted) return _mm512_fmadd_ps(load(g), Packed<P>::spread(weight + g * Packed<P>::G), sum);
-    else return _mm512_add_ps(sum, load(g));
-  };
+// Sum of load(register) over a node's registers. Pairs: two sums, because an addition waits for the one before
+// it; that pays where the loads are near.
+template <bool Pairs, class Load>
+ELASTICGNN_INLINE __m512 sum_registers(std::int64_t g, std::int64_t last, const Load& load) {
   __m512 sum = _mm512_setzero_ps();
-  std::int64_t g = first;
   if constexpr (Pairs) {
     __m512 odd = _mm512_setzero_ps();
-    for (; g + 2 <= last; g += 2) sum = add(sum, g), odd = add(odd, g + 1);
+    for (; g + 2 <= last; g += 2) sum = _mm512_add_ps(sum, load(g)), odd = _mm512_add_ps(odd, load(g + 1));
     sum = _mm512_add_ps(sum, odd);
   }
-  for (; g < last; ++g) sum = add(sum, g);
-  return Packed<P>::across(sum);
+  for (; g < last; ++g) sum = _mm512_add_ps(sum, load(g));
+  return sum;
+}
+
+// The registers of node i and those that share with it end here.
+template <int Share>
+ELASTICGNN_INLINE std::int64_t end_of(const std::int32_t* group, std::int64_t i) {
+  return Share > 1 ? group[i] + 1 : group[i + 1];
+}
+
+// The rows of a table at the other ends of register g, times their weights.
+template <int P, bool Weighted>
+ELASTICGNN_INLINE __m512 neighbours(const float* table, const std::int32_t* column, const float* weight, std::int64_t g) {
+  using V = Packed<P>;
+  const __m512 rows = V::gather(table, column + g * V::G);
+  return Weighted ? _mm512_mul_ps(rows, V::spread(weight + g * V::G)) : rows;
+}
+
+template <int P, int Share>
+constexpr int share_of(Nodes<P, Share>) {
+  return Share;
+}
+
+// Calls body(Nodes<P, share>{}).
+template <int P, class Body>
+ELASTICGNN_INLINE void with_share(int share, const Body& body) {
+  if constexpr (P == 4) {
+    if (share == 2) return body(Nodes<P, 2>{});
+  }
+  if constexpr (P <= 8) {
+    if (share > 1) return body(Nodes<P, Packed<P>::G>{});
+  }
+  body(Nodes<P, 1>{});
 }
 
 template <class Body>

@@ -10,6 +10,7 @@
 #endif
 
 #define ELASTICGNN_INLINE inline __attribute__((always_inline))
+#define ELASTICGNN_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace elasticgnn::ISA_NAMESPACE {
 

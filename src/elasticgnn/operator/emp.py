@@ -7,6 +7,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.operator import fused, reference
+from elasticgnn.operator.shapes import with_runs
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes, step_sizes
 
@@ -41,14 +42,14 @@ def elastic_message_passing(
     `edge_weight` (m,) replaces the graph's weights, in the order of its edges.
     memory="lean" keeps only every sqrt(steps)-th state for the gradient and recomputes the rest.
     """
-    rows, graph, sizes = _prepare(x, graph, penalty, steps, (gamma, beta), edge_weight)
+    x, graph, sizes = _prepare(x, graph, penalty, steps, (gamma, beta), edge_weight)
     if memory not in MEMORY_MODES:
         raise ValueError(f"memory must be one of {MEMORY_MODES}, got {memory!r}")
-    if _use_fused(implementation, rows):
+    if _use_fused(implementation, x):
         concavity = penalty.concavity or 0.0
-        signal = fused.propagate(rows, graph, sizes, penalty.norm, concavity, steps, memory)
-    else:
-        signal, _ = reference.propagate(rows, graph, sizes, penalty.norm, penalty.concavity, steps)
+        return fused.propagate(x, graph, sizes, penalty.norm, concavity, steps, memory)
+    rows = with_runs(x)
+    signal, _ = reference.propagate(rows, graph, sizes, penalty.norm, penalty.concavity, steps)
     return signal.view(x.shape)
 
 
@@ -62,7 +63,8 @@ def elastic_state(
 ) -> ElasticState:
     """Signal and dual after `steps` elastic steps, for inspection; no gradient."""
     with torch.no_grad():
-        rows, graph, sizes = _prepare(x, graph, penalty, steps, (None, None), None)
+        x, graph, sizes = _prepare(x, graph, penalty, steps, (None, None), None)
+        rows = with_runs(x)
         if _use_fused(implementation, rows):
             concavity = penalty.concavity or 0.0
             signal, dual = fused.propagate_state(rows, graph, sizes, penalty.norm, concavity, steps)
@@ -81,7 +83,7 @@ def _prepare(
     given: tuple[float | None, float | None],
     edge_weight: Tensor | None,
 ) -> tuple[Tensor, Graph, StepSizes]:
-    """x as (n, R, d), the graph with its final weights, and the step sizes."""
+    """x in its final precision, the graph with its final weights, and the step sizes."""
     if not isinstance(x, Tensor) or x.ndim not in (2, 3) or len(x) != graph.num_nodes:
         shape = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(
@@ -97,10 +99,9 @@ def _prepare(
         raise ValueError(f"steps must be an integer >= 0, got {steps!r}")
     if edge_weight is not None:
         graph = graph.with_weight(edge_weight)
-    rows = x if x.ndim == 3 else x[:, None]
+    runs = 1 if x.ndim == 2 else x.shape[1]
     gamma, beta = given
-    sizes = step_sizes(penalty, graph.norm_bound, rows, rows.shape[1], gamma=gamma, beta=beta)
-    return rows, graph, sizes
+    return x, graph, step_sizes(penalty, graph.norm_bound, x, runs, gamma=gamma, beta=beta)
 
 
 def _use_fused(implementation: str, rows: Tensor) -> bool:

@@ -6,6 +6,7 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native, warn_once_if_missing
 from elasticgnn.operator import fused_op, packed
+from elasticgnn.operator.shapes import with_runs
 from elasticgnn.problem.step_sizes import StepSizes
 
 
@@ -34,7 +35,7 @@ def propagate(
     steps: int,
     memory: str,
 ) -> Tensor:
-    """Signal (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
+    """x (n, d) or (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
     weight, scale = graph.cast(x.dtype)
     keep = _needed_gradients(x, weight, scale, sizes)
     packable = keep == 0 or (keep == 1 and memory == "fast")
@@ -46,7 +47,8 @@ def propagate(
     tables = (slots.start, slots.column, slots.edge)
     has_dual = keep == 2 or _has_dual(sizes)
     options = (norm, concavity, steps, keep, memory == "lean", has_dual)
-    return fused_op.propagate(x, weight, scale, *tables, *sizes, *options)[0]
+    signal = fused_op.propagate(with_runs(x), weight, scale, *tables, *sizes, *options)[0]
+    return signal.view(x.shape)
 
 
 def propagate_state(

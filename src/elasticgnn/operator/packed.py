@@ -15,6 +15,7 @@ from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
 from elasticgnn.problem.step_sizes import StepSizes
 
+MOST_FLOATS = 1 << 31  # of padded node rows: the tables hold where each begins
 loops: Any = native  # not None where this module's functions are called
 _bytes = functools.partial(torch.empty, dtype=torch.uint8)
 
@@ -33,35 +34,36 @@ class _Call(NamedTuple):
         return self.sizes, self.tables, self.settings[run], options
 
     def rows(self, run: int, *tensors: Tensor) -> tuple[int, ...]:
-        """Where the rows of a run begin in tensors (n, R, d)."""
-        return tuple(tensor.data_ptr() + 4 * run * tensor.shape[2] for tensor in tensors)
+        """Where the rows of a run begin in tensors (n, d) or (n, R, d)."""
+        return tuple(tensor.data_ptr() + 4 * run * tensor.shape[-1] for tensor in tensors)
 
 
 def packed_lanes(x: Tensor, graph: Graph, norm: str, steps: int) -> int:
-    """Floats that a padded row of x (n, R, d) takes, or 0: the loops do not fit this problem."""
+    """Floats that a padded row of x takes, or 0: the loops do not fit this problem."""
     fits = x.dtype == torch.float32 and norm == "l21" and steps > 0 and x.numel() > 0
-    return int(loops.packed_lanes(x.shape[2])) if fits and graph.num_edges else 0
+    lanes = int(loops.packed_lanes(x.shape[-1])) if fits and graph.num_edges else 0
+    return lanes if len(x) * lanes < MOST_FLOATS else 0
 
 
 def propagate_packed(
     x: Tensor, graph: Graph, sizes: StepSizes, steps: int, lanes: int, *, keep: bool
 ) -> Tensor:
-    """Signal (n, R, d) after `steps` steps; differentiable in x if `keep`."""
+    """x (n, d) or (n, R, d) after `steps` steps; differentiable in x if `keep`."""
     slots = graph.slots.packed(16 // lanes)
     weight, scale = graph.cast(x.dtype)
     owners = (*slots, weight, scale)
     addresses = [table.data_ptr() for table in owners]
     if graph.is_unweighted:
-        addresses[6] = 0
-    n, runs, width = x.shape
-    shape = (n, len(slots.owner), len(slots.chunk) - 1, width, runs * width)
+        addresses[7] = 0
+    width = x.shape[-1]
+    shape = (len(x), len(slots.owner), len(slots.chunk) - 1, width, x[0].numel())
     settings = list(zip(*(size.tolist() for size in sizes), strict=True))
     call = _Call(shape, addresses, settings, steps, owners)
     if keep:
         return _Propagate.apply(x, call)  # type: ignore[no-untyped-call]  # torch's
     rows = x.detach().contiguous()
     out = torch.empty_like(rows)
-    for run in range(runs):
+    for run in range(len(settings)):
         arguments = (*call.arguments(run), call.rows(run, rows, out))
         loops.packed_forward(*arguments, (0, 0), _bytes, _bytes)
     return out
@@ -74,7 +76,7 @@ class _Propagate(torch.autograd.Function):
         rows = x.detach().contiguous()
         out = torch.empty_like(rows)
         ctx.call, ctx.kept = call, []
-        for run in range(x.shape[1]):
+        for run in range(len(call.settings)):
             kept = [
                 torch.empty(call.steps, chunks, dtype=torch.int64),  # addresses in what follows
                 torch.empty(call.steps, groups // 4 + chunks, dtype=torch.int16),
