@@ -108,6 +108,7 @@ def measure(case: Case, threads: int, seconds: float) -> dict[str, object]:
         "plain": gradient_call(plain, y, cotangent),
     }
     backward = interleaved_medians(both, seconds)
+    torch.set_num_threads(1)  # the profiler does not see what other threads ask for
     memory = {name: peak_bytes(call) for name, call in both.items()}
     bandwidth = step_bytes(graph, case.width) * STEPS / forward["fused"]
     return {

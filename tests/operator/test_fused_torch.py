@@ -56,15 +56,17 @@ def test_compiled_without_graph_breaks_it_gives_the_same_value_and_gradient():
     )
 
 
-def test_func_grad_is_the_gradient():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_func_grad_is_the_gradient_and_leaves_the_graph_usable(dtype):
     graph = random_graph(20, 40)
 
     def loss(x):
         return elastic_message_passing(x, graph, PENALTY, 5).square().sum()
 
-    x = normal_rows(20, 3)
+    x = normal_rows(20, 3).to(dtype)
     y = x.clone().requires_grad_()
-    assert torch.equal(torch.func.grad(loss)(x), torch.autograd.grad(loss(y), y)[0])
+    inside = torch.func.grad(loss)(x)
+    assert torch.allclose(inside, torch.autograd.grad(loss(y), y)[0], rtol=1e-5)
 
 
 def test_autocast_runs_it_in_single_precision():

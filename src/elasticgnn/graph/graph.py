@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -200,7 +201,8 @@ class Graph:
 
     @cached_property
     def slots(self) -> Slots:
-        return build_slots(self.tail, self.head, self.num_nodes)
+        with _lasting():
+            return build_slots(self.tail, self.head, self.num_nodes)
 
     def cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weights (m,) and scales (n,) in `dtype`."""
@@ -208,7 +210,8 @@ class Graph:
             return self.weight.to(dtype), self.scale.to(dtype)
         known: dict[torch.dtype, tuple[Tensor, Tensor]] = self.__dict__["_cast"]
         if dtype not in known:
-            known[dtype] = (self.weight.to(dtype), self.scale.to(dtype))
+            with _lasting():
+                known[dtype] = (self.weight.to(dtype), self.scale.to(dtype))
         return known[dtype]
 
     @cached_property
@@ -275,3 +278,10 @@ class Graph:
 def _rows(per_row: Tensor, like: Tensor) -> Tensor:
     """`per_row` (k,) shaped to multiply the rows of `like` (k, ...)."""
     return per_row.view(-1, *[1] * (like.ndim - 1))
+
+
+def _lasting() -> AbstractContextManager[object]:
+    """What is made within outlives a torch.func transform: its tensors are not the transform's."""
+    if torch._C._are_functorch_transforms_active():
+        return torch._C._DisableFuncTorch()
+    return nullcontext()

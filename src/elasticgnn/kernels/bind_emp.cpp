@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "bind_supply.h"
 #include "dispatch.h"
 #include "emp.h"
 
@@ -18,16 +19,10 @@ namespace elasticgnn {
 
 namespace {
 
-using Address = std::uintptr_t;
 using Sizes = std::array<std::int64_t, 4>;      // nodes, edges, runs, width
 using Tables = std::array<Address, 5>;          // start, column, edge, weight, scale
 using Settings = std::array<Address, 4>;        // lambda1, gamma, beta, pull
 using Options = std::array<int, 3>;             // norm, steps, threads
-
-template <class T>
-T* at(Address address) {
-  return reinterpret_cast<T*>(address);
-}
 
 template <class T>
 EmpProblem<T> make_problem(const Sizes& sizes, const Tables& tables, const Settings& settings,
@@ -50,8 +45,8 @@ EmpProblem<T> make_problem(const Sizes& sizes, const Tables& tables, const Setti
 template <class Kernel, class Problem, class Job>
 void run(Kernel kernel, const Problem& problem, const Job& job, const nb::callable& allocate) {
   const std::size_t bytes = kernel(problem, job, nullptr);
-  nb::object buffer = allocate(bytes == 0 ? 64 : bytes);
-  char* scratch = at<char>(nb::cast<Address>(buffer.attr("data_ptr")()));
+  const nb::object buffer = allocate(bytes == 0 ? 64 : bytes);
+  char* scratch = memory_of(buffer);
   nb::gil_scoped_release release;
   kernel(problem, job, scratch);
 }
@@ -86,6 +81,34 @@ void backward(const Sizes& sizes, const Tables& tables, const Settings& settings
   run(kernel, problem, job, allocate);
 }
 
+// The same with the rows that the projections moved; `kept` are the addresses of their table and of the masks.
+template <class T>
+void forward_outside(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
+                     Address x, Address out, std::array<Address, 2> kept, const nb::callable& allocate,
+                     const nb::callable& keep) {
+  const auto problem = make_problem<T>(sizes, tables, settings, options, 0, x);
+  Supply<T> supply{keep, nullptr};
+  const EmpOutside<T> outside{at<const T*>(kept[0]), at<std::uint8_t>(kept[1]), &Supply<T>::more, &supply};
+  EmpForward<T> job{};
+  job.out = at<T>(out), job.use_dual = true, job.every = problem.steps, job.outside = &outside;
+  static const auto kernel = ELASTICGNN_PICK(emp_forward<T>);
+  run(kernel, problem, job, allocate);
+  if (supply.failure) std::rethrow_exception(supply.failure);
+}
+
+template <class T>
+void backward_outside(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
+                      Address grad, Address grad_x, std::array<Address, 2> kept, const nb::callable& allocate) {
+  // X itself is not needed: its values only enter the gradient of the scale
+  const auto problem = make_problem<T>(sizes, tables, settings, options, 0, grad);
+  const EmpOutside<T> outside{at<const T*>(kept[0]), at<std::uint8_t>(kept[1]), nullptr, nullptr};
+  EmpBackward<T> job{};
+  job.grad = at<T>(grad), job.grad_x = at<T>(grad_x);
+  job.use_dual = true, job.every = problem.steps, job.outside = &outside;
+  static const auto kernel = ELASTICGNN_PICK(emp_backward<T>);
+  run(kernel, problem, job, allocate);
+}
+
 }  // namespace
 
 void bind_emp(nb::module_& module) {
@@ -93,6 +116,11 @@ void bind_emp(nb::module_& module) {
   module.def("emp_forward_f64", &forward<double>);
   module.def("emp_backward_f32", &backward<float>);
   module.def("emp_backward_f64", &backward<double>);
+  module.def("emp_forward_outside_f32", &forward_outside<float>);
+  module.def("emp_forward_outside_f64", &forward_outside<double>);
+  module.def("emp_backward_outside_f32", &backward_outside<float>);
+  module.def("emp_backward_outside_f64", &backward_outside<double>);
+  module.attr("emp_blocks") = kMaxBlocks;
 }
 
 }  // namespace elasticgnn

@@ -4,8 +4,8 @@
 #include <nanobind/stl/array.h>
 
 #include <array>
-#include <exception>
 
+#include "bind_supply.h"
 #include "dispatch.h"
 #include "emp_packed.h"
 
@@ -20,16 +20,10 @@ namespace elasticgnn {
 
 namespace {
 
-using Address = std::uintptr_t;
 using Sizes = std::array<std::int64_t, 5>;   // nodes, registers, chunks, width, stride
 using Tables = std::array<Address, 9>;       // chunk, share, group, column, owner, edge, order, weight, scale
 using Settings = std::array<double, 4>;      // lambda1, gamma, beta, pull
 using Options = std::array<int, 2>;          // steps, threads
-
-template <class T>
-T* at(Address address) {
-  return reinterpret_cast<T*>(address);
-}
 
 PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options) {
   PackedProblem problem{};
@@ -43,25 +37,6 @@ PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Setti
   return problem;
 }
 
-// Memory from `allocate(bytes)`, a torch tensor that `allocate` or the caller keeps alive.
-char* memory_of(const nb::object& buffer) { return at<char>(nb::cast<Address>(buffer.attr("data_ptr")())); }
-
-struct Supply {
-  const nb::callable& allocate;
-  std::exception_ptr failure;
-
-  static float* more(void* context, std::size_t floats) {
-    auto* supply = static_cast<Supply*>(context);
-    nb::gil_scoped_acquire hold;
-    try {
-      return reinterpret_cast<float*>(memory_of(supply->allocate(floats * sizeof(float))));
-    } catch (...) {  // an exception must not leave the threads' loops
-      supply->failure = std::current_exception();
-      return nullptr;
-    }
-  }
-};
-
 // `kept` holds the addresses of the rows' table and of the masks, or zeros; `keep(bytes)` gives memory for rows
 // that lives as long as the gradient may be asked for.
 void forward(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
@@ -69,8 +44,8 @@ void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
              const nb::callable& keep) {
   static const auto kernel = ELASTICGNN_PICK(packed_forward);
   const PackedProblem problem = make_problem(sizes, tables, settings, options);
-  Supply supply{keep, nullptr};
-  const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), &Supply::more, &supply};
+  Supply<float> supply{keep, nullptr};
+  const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), &Supply<float>::more, &supply};
   const PackedKept* wanted = kept[0] ? &store : nullptr;
   const nb::object buffer = allocate(kernel(problem, nullptr, nullptr, wanted, nullptr));
   char* scratch = memory_of(buffer);

@@ -9,9 +9,12 @@
 // whose edge numbers are consecutive.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace elasticgnn {
+
+constexpr int kMaxBlocks = 64;  // of nodes, among which the threads share the work
 
 enum class EdgeNorm : int { l21 = 0, l1 = 1, mcp = 2, scad = 3 };
 
@@ -31,6 +34,16 @@ struct EmpProblem {
   const T* x;                   // (n, row)
 };
 
+// What the gradient of x needs of every projection onto a ball, instead of states: the rows that it moved.
+template <class T>
+struct EmpOutside {
+  const T** rows;      // (steps, kMaxBlocks): where a block's rows begin; behind each row its factor
+  std::uint8_t* mask;  // (steps, m): 1 for the rows that moved
+  // Memory for `count` numbers, or null if there is none; called by any thread.
+  T* (*more)(void* context, std::size_t count);
+  void* context;
+};
+
 // Where the states of the steps lie; a stride of 0 means that one buffer is overwritten.
 template <class T>
 struct EmpForward {
@@ -44,6 +57,7 @@ struct EmpForward {
   bool keep_nodes;        // keep Ub (and U, Q if keep = 2) of every step, else U at the checkpoints
   T* nodes;               // kept node rows
   T* duals;               // kept dual rows
+  const EmpOutside<T>* outside;  // or null; then `keep` is 0, runs is 1, the norm is l21
 };
 
 template <class T>
@@ -58,6 +72,7 @@ struct EmpBackward {
   T* grad_weight;     // (m) or null
   T* grad_scale;      // (n) or null
   T* grad_sizes;      // (4, runs) lambda1, gamma, beta, pull, or null
+  const EmpOutside<T>* outside;  // or null; then only grad_x is wanted
 };
 
 }  // namespace elasticgnn

@@ -140,6 +140,49 @@ struct Adjoint : Forward<T, L, Count, Runs, S, Tail> {
     }
   }
 
+  // E with the Jacobians that were kept: r (I - u u') with u = Z / lambda1 for the rows that moved, else I.
+  void turn(int block, std::int64_t low, std::int64_t high, const EmpOutside<T>& outside, int k,
+            const T* pull_rows, bool fresh, T* t, T* half) {
+    const R rows = this->rows;
+    const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
+    const std::int64_t row = rows.stride();
+    const std::uint8_t* moved = outside.mask + k * problem.num_edges;
+    const T* from = outside.rows[k * kMaxBlocks + block];
+    const N inverse = N{} + T(1) / problem.lambda1[0];
+    Bag<R> own(pool, 0), sum(pool, 1), u(pool, 2), h(pool, 3);
+    for (std::int64_t i = low; i < high; ++i) {
+      for (int v = 0; v < rows.count(); ++v)
+        own[v] = rows.load(pull_rows + i * row, v), sum[v] = Vec{};
+      std::int64_t e = g.first_edge[i];
+      const std::int64_t end = g.start[i + 1];
+      for (std::int64_t p = g.middle(i); p < end; ++p, ++e) {
+        if (g.far_nodes) g.fetch(pull_rows, g.column, p, row);
+        const T* other = pull_rows + g.column[p] * row;
+        const Vec share = sizes.gamma * g.weight(p);
+        for (int v = 0; v < rows.count(); ++v) {
+          const Vec before = fresh ? Vec{} : rows.load(t + e * row, v);
+          h[v] = before - share * (own[v] - rows.load(other, v));
+        }
+        if (moved[e]) {
+          Vec products{};
+          for (int v = 0; v < rows.count(); ++v) {
+            u[v] = rows.load(from, v);
+            products += u[v] * h[v];
+          }
+          const Vec along = rows.spread(rows.fold(products) * (inverse * inverse)), factor = P::splat(from[row]);
+          for (int v = 0; v < rows.count(); ++v) h[v] = factor * (h[v] - along * u[v]);
+          from += row + 1;
+        }
+        for (int v = 0; v < rows.count(); ++v) {
+          rows.store(t + e * row, v, h[v]);
+          sum[v] += h[v];
+        }
+      }
+      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * row, v, sum[v]);
+    }
+  }
+
   // grad w_e -= gamma <Z_e after the step, G_tail - G_head>
   ELASTICGNN_INLINE void charge_weight(const Sizes<R>& sizes, N length, Bag<R>& zb, Bag<R>& own,
                                        const T* other, std::int64_t e) {

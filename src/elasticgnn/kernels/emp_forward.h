@@ -1,6 +1,7 @@
 // The sweeps of one elastic step (emp.h names them), and the loop over the steps.
 #pragma once
 
+#include "emp_outbox.h"
 #include "emp_rows.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -91,8 +92,11 @@ struct Forward {
     }
   }
 
-  // B1 for the edges that start in [low, high), and their part of Q.
-  void ascend(std::int64_t low, std::int64_t high, const T* ub, const T* from, T* to, T* half) {
+  // B1 for the edges that start in [low, high), and their part of Q. If `moved` (m) is given, it is marked which
+  // rows the projection moved, and those and their factors go to `box`; returns their end.
+  template <bool Keep = false>
+  T* ascend(std::int64_t low, std::int64_t high, const T* ub, const T* from, T* to, T* half,
+            std::uint8_t* moved = nullptr, T* box = nullptr) {
     const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
@@ -111,7 +115,18 @@ struct Forward {
           z[v] = from ? rows.load(from + e * stride, v) + step : step;
           if constexpr (S != Shape::box) squares += z[v] * z[v];
         }
-        project(sizes, rows, squares, z);
+        if constexpr (Keep) {
+          const Vec factor = Proj::shrink(sizes, rows, squares);
+          for (int v = 0; v < rows.count(); ++v) z[v] *= factor;
+          moved[e] = factor[0] < 1;
+          if (factor[0] < 1) {
+            for (int v = 0; v < rows.count(); ++v) rows.store(box, v, z[v]);
+            box[stride] = factor[0];
+            box += stride + 1;
+          }
+        } else {
+          project(sizes, rows, squares, z);
+        }
         const Vec w = P::splat(g.weight(p));
         for (int v = 0; v < rows.count(); ++v) {
           rows.store(to + e * stride, v, z[v]);
@@ -120,6 +135,7 @@ struct Forward {
       }
       for (int v = 0; v < rows.count(); ++v) rows.store(half + i * stride, v, sum[v]);
     }
+    return box;
   }
 
   // sum[v] = half of node i minus the weighted dual rows of the edges that end at i
@@ -199,6 +215,30 @@ struct Forward {
       sweep(plan.by_head, [&](auto low, auto high) {
         settle(low, high, z, at.half, at.ub(k), q_old, at.q(k + 1), out ? nullptr : at.u(k + 1),
                out);
+      });
+    }
+  }
+
+  // All steps, with the rows that the projections moved in `outbox`.
+  void run_kept(const States<T>& at, Outbox<T>& outbox) {
+    const std::int64_t edges = problem.num_edges;
+    for (int k = 0; k < problem.steps; ++k) {
+      const T* q_old = at.dual[k] ? at.q(k) : nullptr;
+      T* z = const_cast<T*>(at.dual[k + 1]);
+      const bool last = k + 1 == problem.steps;
+      sweep(plan.by_slot, [&](auto low, auto high) {
+        smooth(low, high, at.u(k), q_old, at.ub(k), nullptr);
+      });
+      for_blocks(plan.by_tail, [&](int block, auto low, auto high) {
+        if constexpr (S == Shape::ball && !Runs)
+          outbox.send(k, block, ascend<true>(low, high, at.ub(k), at.dual[k], z, at.half,
+                                             outbox.outside->mask + k * edges, outbox.begin()));
+      });
+#pragma omp barrier
+      if (outbox.failed) return;
+      sweep(plan.by_head, [&](auto low, auto high) {
+        settle(low, high, z, at.half, at.ub(k), q_old, at.q(k + 1), last ? nullptr : at.u(k + 1),
+               last ? at.out : nullptr);
       });
     }
   }

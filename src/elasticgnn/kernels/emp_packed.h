@@ -1,4 +1,4 @@
-// Elastic message passing for short rows: what the packed loops take (emp_packed.isa.cpp).
+// Elastic message passing for short rows: what the packed loops take (emp_packed_forward, emp_packed_backward).
 //
 // Rows are padded to P = 4, 8 or 16 floats, and G = 16 / P of them share a register. The dual lies on both
 // directions of every edge, in the order in which a node meets them: it streams, nothing is scattered, and

@@ -24,8 +24,6 @@ struct Arena {
   }
 };
 
-constexpr int kMaxBlocks = 64;
-
 // Blocks depend on the graph alone, never on the number of threads: a sum over blocks has one order.
 struct Blocks {
   int count;
@@ -85,12 +83,17 @@ struct Tables {
   }
 };
 
+constexpr std::int64_t kNodeCost = 3;  // a node costs about as much as three of its slots
+
+inline int count_blocks(std::int64_t num_nodes) {
+  const std::int64_t wish = num_nodes / 32;
+  return int(wish < 1 ? 1 : wish > kMaxBlocks ? kMaxBlocks : wish);
+}
+
 template <class Prefix>
 Blocks balance(std::int64_t num_nodes, const Prefix& prefix) {
-  constexpr std::int64_t kNodeCost = 3;  // a node costs about as much as three of its slots
   Blocks blocks;
-  const std::int64_t wish = num_nodes / 32;
-  blocks.count = int(wish < 1 ? 1 : wish > kMaxBlocks ? kMaxBlocks : wish);
+  blocks.count = count_blocks(num_nodes);
   const std::int64_t all = prefix(num_nodes) + kNodeCost * num_nodes;
   blocks.bound[0] = 0;
   for (int b = 1; b <= blocks.count; ++b) {
@@ -161,6 +164,15 @@ ELASTICGNN_INLINE void for_blocks(const Blocks& blocks, const Body& body) {
   const int low = int(std::int64_t(blocks.count) * me / threads);
   const int high = int(std::int64_t(blocks.count) * (me + 1) / threads);
   for (int b = low; b < high; ++b) body(b, blocks.bound[b], blocks.bound[b + 1]);
+}
+
+// to = from, by every thread of a team
+template <class T>
+void copy_rows(const Blocks& blocks, const T* from, T* to, std::int64_t row) {
+  for_blocks(blocks, [&](int, std::int64_t low, std::int64_t high) {
+    for (std::int64_t c = low * row; c < high * row; ++c) to[c] = from[c];
+  });
+#pragma omp barrier
 }
 
 }  // namespace elasticgnn::ISA_NAMESPACE

@@ -29,7 +29,7 @@ struct Rows {
   ELASTICGNN_INLINE int count() const { return kOpen ? open_count : Count; }
   ELASTICGNN_INLINE int in_use() const { return Tail ? Tail : tail; }
   ELASTICGNN_INLINE std::int64_t stride() const {
-    return Tail && Count ? (Count - 1) * L + Tail : runs * width;  // Runs: Tail = L, one vector per channel
+    return Tail && Count ? (Count - 1) * L + Tail : runs * width;
   }
   int groups() const { return Runs ? int((runs + L - 1) / L) : 1; }
   void select(int group) {
@@ -39,14 +39,11 @@ struct Rows {
     }
   }
   ELASTICGNN_INLINE Vec load(const T* row, int v) const {
-    if constexpr (Runs && Tail == L) return P::load(row + v * L);
     if constexpr (Runs) return P::load(row + offset + v * runs, tail);
     return v + 1 < count() ? P::load(row + v * L) : P::load(row + v * L, in_use());
   }
   ELASTICGNN_INLINE void store(T* row, int v, Vec value) const {
-    if constexpr (Runs && Tail == L) {
-      P::store(row + v * L, value);
-    } else if constexpr (Runs) {
+    if constexpr (Runs) {
       P::store(row + offset + v * runs, value, tail);
     } else if (v + 1 < count()) {
       P::store(row + v * L, value);

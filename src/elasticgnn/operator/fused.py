@@ -5,7 +5,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native, warn_once_if_missing
-from elasticgnn.operator import fused_op, packed
+from elasticgnn.operator import fused_op, outside, packed
 from elasticgnn.operator.shapes import with_runs
 from elasticgnn.problem.step_sizes import StepSizes
 
@@ -43,6 +43,8 @@ def propagate(
         lanes = packed.packed_lanes(x, graph, norm, steps)
         if lanes:
             return packed.propagate_packed(x, graph, sizes, steps, lanes, keep=keep == 1)
+        if keep == 1 and outside.fits(x, norm, steps) and _has_dual(sizes):
+            return outside.propagate_outside(x, graph, sizes, steps)
     slots = graph.slots
     tables = (slots.start, slots.column, slots.edge)
     has_dual = keep == 2 or _has_dual(sizes)

@@ -3,17 +3,21 @@
 Everything here is shapes, memory and registration; the mathematics is in kernels/emp.h.
 """
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from elasticgnn.operator.keeping import plan_keeping
+from elasticgnn.operator.keeping import Keeping, plan_keeping
 from elasticgnn.operator.kernel_call import (
+    Problem,
     address,
     as_lanes,
     as_runs,
+    hand_back,
     kernel,
+    lanes_for,
     problem,
     run_groups,
     scratch,
@@ -33,51 +37,70 @@ torch.library.define(
 )
 
 
-def _propagate(
-    x: Tensor,
-    weight: Tensor,
-    scale: Tensor,
-    start: Tensor,
-    column: Tensor,
-    edge: Tensor,
-    lambda1: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    pull: Tensor,
-    norm: str,
-    concavity: float,
-    steps: int,
-    keep: int,
-    lean: bool,
-    use_dual: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if steps == 0 or x.numel() == 0:
+class _Inputs(NamedTuple):
+    """The arguments of `propagate`, as `_ARGUMENTS` names them."""
+
+    x: Tensor
+    weight: Tensor
+    scale: Tensor
+    start: Tensor
+    column: Tensor
+    edge: Tensor
+    lambda1: Tensor
+    gamma: Tensor
+    beta: Tensor
+    pull: Tensor
+    norm: str
+    concavity: float
+    steps: int
+    keep: int
+    lean: bool
+    use_dual: bool
+
+    @property
+    def is_trivial(self) -> bool:
+        return self.steps == 0 or self.x.numel() == 0
+
+    def keeping(self, keep: int) -> Keeping:
+        """What is kept for the gradient, given edges per node and the bytes of many runs' state."""
+        x, num_edges = self.x, self.weight.shape[0]
+        state = (x.shape[0] + num_edges) * x.shape[1] * x.shape[2] * x.element_size()
+        ratio, side_by_side = num_edges / x.shape[0], state if x.shape[1] > 1 else 0
+        return plan_keeping(self.steps, keep, self.lean, self.use_dual, ratio, side_by_side)
+
+    def groups(self) -> Iterator[tuple[slice, Problem]]:
+        """The runs in groups, each with its problem for the kernels."""
+        tables = (self.start, self.column, self.edge, self.weight, self.scale)
+        for group in run_groups(self.x):
+            rows = self.x[:, group]
+            sizes = tuple(s[group] for s in (self.lambda1, self.gamma, self.beta, self.pull))
+            options = (self.norm, self.concavity, self.steps)
+            yield group, problem(as_lanes(rows), rows, tables, sizes, options)
+
+
+def _propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
+    given = _Inputs(*arguments)
+    x = given.x
+    if given.is_trivial:
         return x.clone(memory_format=torch.contiguous_format), x.new_empty(0), x.new_empty(0)
-    keeping = plan_keeping(steps, keep, lean, use_dual, *_extent(x, weight))
+    keeping = given.keeping(given.keep)
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    nodes = x.new_empty(keeping.num_nodes_kept * x.numel())
-    duals = x.new_empty(keeping.num_duals_kept * weight.shape[0] * x.shape[1] * x.shape[2])
-    for group in run_groups(x):
-        rows = as_lanes(x[:, group])
-        task = problem(
-            rows,
-            x[:, group],
-            (start, column, edge, weight, scale),
-            tuple(size[group] for size in (lambda1, gamma, beta, pull)),
-            (norm, concavity, steps),
-        )
-        moved = torch.empty_like(rows)
+    row = x.shape[1] * x.shape[2]
+    nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
+    duals = x.new_empty(keeping.num_duals_kept * given.weight.shape[0] * row)
+    for group, task in given.groups():
+        moved = lanes_for(out, group)
         kept = (share_of(nodes, group, x).data_ptr(), share_of(duals, group, x).data_ptr())
         kernel("emp_forward", x.dtype)(
             *task.arguments,
             (0, 0, moved.data_ptr(), 0, *kept),
-            use_dual,
-            keep if use_dual else 0,
+            given.use_dual,
+            given.keep if given.use_dual else 0,
             keeping.every,
             keeping.all_nodes,
             scratch,
         )
-        out[:, group] = as_runs(moved, x[:, group])
+        hand_back(moved, out, group)
     return out, nodes, duals
 
 
@@ -116,61 +139,39 @@ def run_state(
     return as_runs(out, x), as_runs(last, last.view(num_edges, runs, width))
 
 
-@torch.library.register_fake("elasticgnn::propagate")  # type: ignore[untyped-decorator]  # torch's
-def _propagate_shapes(x: Tensor, weight: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
-    steps, keep, lean, use_dual = rest[10:]
+def _propagate_shapes(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
+    given = _Inputs(*arguments)
+    x = given.x
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    if steps == 0 or x.numel() == 0:
+    if given.is_trivial:
         return out, x.new_empty(0), x.new_empty(0)
-    keeping = plan_keeping(steps, keep, lean, use_dual, *_extent(x, weight))
+    keeping = given.keeping(given.keep)
     row = x.shape[1] * x.shape[2]
     nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
-    return out, nodes, x.new_empty(keeping.num_duals_kept * weight.shape[0] * row)
+    return out, nodes, x.new_empty(keeping.num_duals_kept * given.weight.shape[0] * row)
 
 
-@torch.library.impl("elasticgnn::propagate_backward", "CPU")
+torch.library.register_fake("elasticgnn::propagate", _propagate_shapes)
+
+
 def _propagate_backward(
-    grad: Tensor,
-    out: Tensor,
-    nodes: Tensor,
-    duals: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    scale: Tensor,
-    start: Tensor,
-    column: Tensor,
-    edge: Tensor,
-    lambda1: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    pull: Tensor,
-    norm: str,
-    concavity: float,
-    steps: int,
-    keep: int,
-    lean: bool,
-    use_dual: bool,
-    wanted: list[bool],
+    grad: Tensor, out: Tensor, nodes: Tensor, duals: Tensor, *rest: Any
 ) -> tuple[Tensor, ...]:
-    shapes = _gradient_shapes(x, weight, scale, wanted)
-    if steps == 0 or x.numel() == 0:
+    *arguments, wanted = rest
+    given = _Inputs(*arguments)
+    x = given.x
+    shapes = _gradient_shapes(given, wanted)
+    if given.is_trivial:
         others = tuple(x.new_zeros(shape) for shape in shapes)
         return (grad.clone(memory_format=torch.contiguous_format), *others)
     kept = nodes.numel() > 0 or duals.numel() > 0
-    keeping = plan_keeping(steps, keep if kept else 0, lean, use_dual, *_extent(x, weight))
+    keeping = given.keeping(given.keep if kept else 0)
     grad_x = torch.empty_like(x, memory_format=torch.contiguous_format)
     by_weight, by_scale, by_sizes = (x.new_zeros(shape) for shape in shapes)
-    for group in run_groups(x):
-        rows, grad_rows = as_lanes(x[:, group]), as_lanes(grad[:, group])
+    for group, task in given.groups():
+        grad_rows = as_lanes(grad[:, group])
         out_rows = as_lanes(out[:, group]) if wanted[1] else None
-        task = problem(
-            rows,
-            x[:, group],
-            (start, column, edge, weight, scale),
-            tuple(size[group] for size in (lambda1, gamma, beta, pull)),
-            (norm, concavity, steps),
-        )
-        moved = torch.empty_like(rows)
+        moved = lanes_for(grad_x, group)
         sums = [torch.zeros_like(by_weight), torch.zeros_like(by_scale)]
         sums.append(by_sizes.new_zeros(4, group.stop - group.start) if wanted[2] else by_sizes)
         states = (share_of(nodes, group, x), share_of(duals, group, x))
@@ -178,13 +179,13 @@ def _propagate_backward(
             *task.arguments,
             (grad_rows.data_ptr(), address(out_rows), *map(address, states)),
             (moved.data_ptr(), *map(address, sums)),
-            use_dual,
+            given.use_dual,
             kept,
             keeping.every,
             keeping.all_nodes,
             scratch,
         )
-        grad_x[:, group] = as_runs(moved, x[:, group])
+        hand_back(moved, grad_x, group)
         by_weight += sums[0]
         by_scale += sums[1]
         if wanted[2]:
@@ -192,36 +193,25 @@ def _propagate_backward(
     return grad_x, by_weight, by_scale, by_sizes
 
 
-def _extent(x: Tensor, weight: Tensor) -> tuple[float, int]:
-    """Edges per node, and the bytes of one state of several runs side by side (0: one run)."""
-    rows = x.shape[0] + weight.shape[0]
-    side_by_side = rows * x.shape[1] * x.shape[2] * x.element_size() if x.shape[1] > 1 else 0
-    return weight.shape[0] / x.shape[0], side_by_side
+torch.library.impl("elasticgnn::propagate_backward", "CPU", _propagate_backward)
 
 
-def _gradient_shapes(
-    x: Tensor, weight: Tensor, scale: Tensor, wanted: list[bool]
-) -> tuple[tuple[int, ...], ...]:
+def _gradient_shapes(given: _Inputs, wanted: list[bool]) -> tuple[tuple[int, ...], ...]:
     """Shapes of the gradients of weight, scale and the four step sizes; unwanted ones are empty."""
-    full = (tuple(weight.shape), tuple(scale.shape), (4, x.shape[1]))
+    full = (tuple(given.weight.shape), tuple(given.scale.shape), (4, given.x.shape[1]))
     return tuple(shape if want else (0,) for shape, want in zip(full, wanted, strict=True))
 
 
-@torch.library.register_fake("elasticgnn::propagate_backward")  # type: ignore[untyped-decorator]  # torch's
 def _propagate_backward_shapes(
-    grad: Tensor,
-    out: Tensor,
-    nodes: Tensor,
-    duals: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    scale: Tensor,
-    *rest: Any,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    shapes = _gradient_shapes(x, weight, scale, rest[-1])
-    first = torch.empty_like(x, memory_format=torch.contiguous_format)
-    by_weight, by_scale, by_sizes = (x.new_empty(shape) for shape in shapes)
-    return first, by_weight, by_scale, by_sizes
+    grad: Tensor, out: Tensor, nodes: Tensor, duals: Tensor, *rest: Any
+) -> tuple[Tensor, ...]:
+    *arguments, wanted = rest
+    given = _Inputs(*arguments)
+    first = torch.empty_like(given.x, memory_format=torch.contiguous_format)
+    return first, *(given.x.new_empty(shape) for shape in _gradient_shapes(given, wanted))
+
+
+torch.library.register_fake("elasticgnn::propagate_backward", _propagate_backward_shapes)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

@@ -24,6 +24,18 @@ def as_runs(rows: Tensor, like: Tensor) -> Tensor:
     return rows.view(n, width, runs).transpose(1, 2).contiguous()
 
 
+def lanes_for(out: Tensor, group: slice) -> Tensor:
+    """Where the kernels write the rows of a group of runs of `out` (n, R, d)."""
+    n, runs, width = out.shape
+    return out if runs == 1 else out.new_empty(n, width, group.stop - group.start)
+
+
+def hand_back(lanes: Tensor, out: Tensor, group: slice) -> None:
+    """Copy what the kernels wrote to `lanes_for` into `out`, if it is not there already."""
+    if lanes is not out:
+        out[:, group] = as_runs(lanes, out[:, group])
+
+
 def run_groups(x: Tensor) -> list[slice]:
     """The runs of x (n, R, d) in groups that fill a register: their rows stay in a near cache."""
     lanes, runs = 64 // x.element_size(), x.shape[1]

@@ -1,95 +1,9 @@
-// Elastic message passing and its adjoint: memory, threads, and the choice of the row type.
-#include "emp_adjoint.h"
+// The adjoint of elastic message passing: memory, threads, segments between checkpoints.
+#include "emp_kinds.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
-
-template <class T, int L, int Count, bool Runs, Shape S, int Tail = 0>
-struct Kind {
-  using Forward = ISA_NAMESPACE::Forward<T, L, Count, Runs, S, Tail>;
-  using Adjoint = ISA_NAMESPACE::Adjoint<T, L, Count, Runs, S, Tail>;
-};
-
-// Rows with a fixed number of vectors exist where they pay: float32 and the Euclidean norm.
-template <class T, Shape S, class Body>
-std::size_t with_kind_of_shape(const EmpProblem<T>& problem, const Body& body) {
-  constexpr int L = kVectorBytes / int(sizeof(T));
-  constexpr bool common = S == Shape::ball && sizeof(T) == 4;
-  const std::int64_t d = problem.width;
-  if constexpr (common && L >= 16) {
-    if (problem.runs == 1 && d <= 4) return body(Kind<T, 4, 1, false, S>{});
-    if (problem.runs == 1 && d <= 8) return body(Kind<T, 8, 1, false, S>{});
-    if (problem.runs == 1 && d == 40) return body(Kind<T, 16, 3, false, S, 8>{});
-  }
-  if (problem.runs > 1) return body(Kind<T, L, 0, true, S>{});
-  if (common && d <= L) return body(Kind<T, L, 1, false, S>{});
-  return body(Kind<T, L, 0, false, S>{});
-}
-
-template <class T, class Body>
-std::size_t with_kind(const EmpProblem<T>& problem, const Body& body) {
-  if (problem.norm == EdgeNorm::l21) return with_kind_of_shape<T, Shape::ball>(problem, body);
-  if (problem.norm == EdgeNorm::l1) return with_kind_of_shape<T, Shape::box>(problem, body);
-  return with_kind_of_shape<T, Shape::firm>(problem, body);
-}
-
-template <class T>
-void copy_rows(const Blocks& blocks, const T* from, T* to, std::int64_t row) {
-  for_blocks(blocks, [&](int, std::int64_t low, std::int64_t high) {
-    for (std::int64_t c = low * row; c < high * row; ++c) to[c] = from[c];
-  });
-#pragma omp barrier
-}
-
-template <class K, class T>
-std::size_t forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char* scratch,
-                    bool weighted) {
-  using Loop = typename K::Forward;
-  Arena arena{scratch};
-  const Plan<T> plan = make_plan(problem, weighted, arena);
-  const std::int64_t row = plan.row(), nodes = problem.num_nodes * row, duals = problem.num_edges * row;
-  const int steps = problem.steps;
-  const bool all = job.keep && job.keep_nodes;
-  States<T> at{};
-  at.out = job.out;
-  at.ahead_stride = all ? nodes : 0;
-  at.signal_stride = at.pile_stride = all && job.keep == 2 ? nodes : 0;
-  at.ahead = all ? job.nodes : arena.take<T>(nodes);
-  at.signal = at.signal_stride ? job.nodes + steps * nodes : arena.take<T>(nodes);
-  at.pile = at.pile_stride ? job.nodes + (2 * steps - 1) * nodes : job.use_dual ? arena.take<T>(nodes) : nullptr;
-  at.half = job.use_dual ? arena.take<T>(nodes) : nullptr;
-  T* work = job.use_dual ? (job.last_dual ? job.last_dual : arena.take<T>(duals)) : nullptr;
-  auto** table = arena.take<const T*>(steps + 1);
-  const typename Loop::R shape{problem.runs, problem.width};
-  auto* pool = arena.take<typename Loop::Vec>(problem.threads * pool_size(shape));
-  if (scratch == nullptr) return arena.used;
-
-  at.dual = table;
-  for (int k = 0; k <= steps; ++k) table[k] = work;
-  table[0] = job.first_dual;
-  for (int k = job.every; job.keep && k < steps; k += job.every)
-    table[k] = job.duals + (k / job.every - 1) * duals;
-#pragma omp parallel num_threads(plan.threads)
-  {
-    Loop loop{plan, problem, row, shape, pool + omp_get_thread_num() * pool_size(shape)};
-    loop.scale_rows(job.first_signal ? job.first_signal : problem.x, at.u(0));
-    if (!job.use_dual) {
-      loop.run_plain(at.signal, at.ahead, job.out, steps);
-    } else {
-      if (job.first_dual)
-        loop.sweep(plan.by_slot, [&](auto low, auto high) {
-          loop.weigh(low, high, job.first_dual, at.half, at.q(0));
-        });
-      const bool pause = job.keep && !job.keep_nodes;
-      for (int k = 0; k < steps; k += pause ? job.every : steps) {
-        if (pause && k > 0) copy_rows(plan.by_slot, at.u(k), job.nodes + (k / job.every - 1) * nodes, row);
-        loop.run(at, k, pause && k + job.every < steps ? k + job.every : steps, nullptr);
-      }
-    }
-  }
-  return arena.used;
-}
 
 template <class T>
 struct Gradients {
@@ -98,7 +12,7 @@ struct Gradients {
 
 // One step's adjoint, by every thread of a team.
 template <class Loop, class T>
-void step_back(Loop& loop, const States<T>& at, int first, int k, Gradients<T>& state, T* grad_x) {
+void step_back(Loop& loop, const States<T>& at, int first, int k, Gradients<T>& state, const EmpBackward<T>& job) {
   const Plan<T>& plan = loop.plan;
   const auto sweep = [&](const Blocks& blocks, const auto& body) {
     for_blocks(blocks, [&](int block, std::int64_t low, std::int64_t high) {
@@ -111,10 +25,11 @@ void step_back(Loop& loop, const States<T>& at, int first, int k, Gradients<T>& 
   };
   const bool fresh = k + 1 == plan.problem->steps;
   sweep(plan.by_tail, [&](int block, auto low, auto high) {
-    loop.descend(block, low, high, at, first, k, state.pull_rows, fresh, state.t, state.other);
+    if (job.outside) loop.turn(block, low, high, *job.outside, k, state.pull_rows, fresh, state.t, state.other);
+    else loop.descend(block, low, high, at, first, k, state.pull_rows, fresh, state.t, state.other);
   });
   sweep(plan.by_head, [&](int block, auto low, auto high) {
-    loop.collect(block, low, high, at, k, state.t, state.other, state.g, state.pull_rows, grad_x);
+    loop.collect(block, low, high, at, k, state.t, state.other, state.g, state.pull_rows, job.grad_x);
   });
   sweep(plan.by_slot, [&](int block, auto low, auto high) {
     loop.spread(block, low, high, at, k, state.pull_rows, state.g, state.other);
@@ -154,7 +69,7 @@ void end_back(const Plan<T>& plan, const EmpBackward<T>& job, const T* rows, boo
       T product = 0;
       for (std::int64_t c = i * row; c < (i + 1) * row; ++c) {
         job.grad_x[c] += factor * rows[c];
-        product += plan.problem->x[c] * rows[c];
+        if (job.grad_scale) product += plan.problem->x[c] * rows[c];
       }
       if (job.grad_scale) job.grad_scale[i] += product;
     }
@@ -197,7 +112,7 @@ struct BackwardMemory {
     const std::int64_t row = problem.runs * problem.width, nodes = problem.num_nodes * row;
     const std::int64_t duals = problem.num_edges * row;
     const bool extras = job.grad_weight || job.grad_scale || job.grad_sizes;
-    const bool ready = job.kept && job.keep_nodes;
+    const bool ready = job.outside || (job.kept && job.keep_nodes);
     const int steps = problem.steps, every = job.every < steps ? job.every : steps;
     state.g = arena.take<T>(nodes);
     state.pull_rows = arena.take<T>(nodes);
@@ -262,7 +177,7 @@ std::size_t backward(const EmpProblem<T>& problem, const EmpBackward<T>& job, ch
   auto* pool = arena.take<typename Loop::Vec>(problem.threads * pool_size(shape));
   if (scratch == nullptr) return arena.used;
 
-  const bool ready = job.kept && job.keep_nodes;
+  const bool ready = job.outside || (job.kept && job.keep_nodes);
   const int steps = problem.steps, every = job.every < steps ? job.every : steps;
 #pragma omp parallel num_threads(plan.threads)
   {
@@ -279,7 +194,7 @@ std::size_t backward(const EmpProblem<T>& problem, const EmpBackward<T>& job, ch
         at.pile -= first * at.pile_stride;
         replay_segment(loop, job, at, state.other, memory.work, first, last);
       }
-      for (int k = last - 1; k >= first; --k) step_back(loop, at, first, k, state, job.grad_x);
+      for (int k = last - 1; k >= first; --k) step_back(loop, at, first, k, state, job);
     }
     end_back(plan, job, state.g, false);
   }
@@ -296,14 +211,6 @@ std::size_t backward(const EmpProblem<T>& problem, const EmpBackward<T>& job, ch
 
 // Bytes of scratch that the call needs when `scratch` is null; else runs it.
 template <class T>
-std::size_t emp_forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char* scratch) {
-  const bool weighted = !all_ones(problem.weight, problem.num_edges);
-  return with_kind(problem, [&](auto kind) {
-    return forward<decltype(kind)>(problem, job, scratch, weighted);
-  });
-}
-
-template <class T>
 std::size_t emp_backward(const EmpProblem<T>& problem, const EmpBackward<T>& job, char* scratch) {
   const bool weighted = !all_ones(problem.weight, problem.num_edges);
   return with_kind(problem, [&](auto kind) {
@@ -311,8 +218,6 @@ std::size_t emp_backward(const EmpProblem<T>& problem, const EmpBackward<T>& job
   });
 }
 
-template std::size_t emp_forward(const EmpProblem<float>&, const EmpForward<float>&, char*);
-template std::size_t emp_forward(const EmpProblem<double>&, const EmpForward<double>&, char*);
 template std::size_t emp_backward(const EmpProblem<float>&, const EmpBackward<float>&, char*);
 template std::size_t emp_backward(const EmpProblem<double>&, const EmpBackward<double>&, char*);
 

@@ -1,0 +1,41 @@
+// The row type that a problem is solved with.
+#pragma once
+
+#include "emp_adjoint.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+template <class T, int L, int Count, bool Runs, Shape S, int Tail = 0>
+struct Kind {
+  using Forward = ISA_NAMESPACE::Forward<T, L, Count, Runs, S, Tail>;
+  using Adjoint = ISA_NAMESPACE::Adjoint<T, L, Count, Runs, S, Tail>;
+};
+
+// Rows with a fixed number of vectors exist where they pay: float32 and the Euclidean norm.
+template <class T, Shape S, class Body>
+std::size_t with_kind_of_shape(const EmpProblem<T>& problem, const Body& body) {
+  constexpr int L = kVectorBytes / int(sizeof(T));
+  constexpr bool common = S == Shape::ball && sizeof(T) == 4;
+  const std::int64_t d = problem.width;
+  if constexpr (common && L >= 16) {
+    if (problem.runs == 1 && d <= 4) return body(Kind<T, 4, 1, false, S>{});
+    if (problem.runs == 1 && d <= 8) return body(Kind<T, 8, 1, false, S>{});
+    if (problem.runs == 1 && d == 40) return body(Kind<T, 16, 3, false, S, 8>{});
+  }
+  if (problem.runs > 1) return body(Kind<T, L, 0, true, S>{});
+  if (common && d <= L) return body(Kind<T, L, 1, false, S>{});
+  return body(Kind<T, L, 0, false, S>{});
+}
+
+template <class T, class Body>
+std::size_t with_kind(const EmpProblem<T>& problem, const Body& body) {
+  if (problem.norm == EdgeNorm::l21) return with_kind_of_shape<T, Shape::ball>(problem, body);
+  if (problem.norm == EdgeNorm::l1) return with_kind_of_shape<T, Shape::box>(problem, body);
+  return with_kind_of_shape<T, Shape::firm>(problem, body);
+}
+
+}  // namespace
+
+}  // namespace elasticgnn::ISA_NAMESPACE
