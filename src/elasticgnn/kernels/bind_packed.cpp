@@ -47,8 +47,9 @@ void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
   Supply<float> supply{keep, nullptr};
   const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), &Supply<float>::more, &supply};
   const PackedKept* wanted = kept[0] ? &store : nullptr;
-  const nb::object buffer = allocate(kernel(problem, nullptr, nullptr, wanted, nullptr));
-  char* scratch = memory_of(buffer);
+  const std::size_t bytes = kernel(problem, nullptr, nullptr, wanted, nullptr);
+  const nb::object buffer = allocate(bytes);
+  char* scratch = memory_of(buffer, bytes);
   {
     nb::gil_scoped_release release;
     kernel(problem, at<float>(rows[0]), at<float>(rows[1]), wanted, scratch);
@@ -61,8 +62,9 @@ void backward(const Sizes& sizes, const Tables& tables, const Settings& settings
   static const auto kernel = ELASTICGNN_PICK(packed_backward);
   const PackedProblem problem = make_problem(sizes, tables, settings, options);
   const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), nullptr, nullptr};
-  const nb::object buffer = allocate(kernel(problem, nullptr, nullptr, store, nullptr));
-  char* scratch = memory_of(buffer);
+  const std::size_t bytes = kernel(problem, nullptr, nullptr, store, nullptr);
+  const nb::object buffer = allocate(bytes);
+  char* scratch = memory_of(buffer, bytes);
   nb::gil_scoped_release release;
   kernel(problem, at<float>(rows[0]), at<float>(rows[1]), store, scratch);
 }
