@@ -94,10 +94,13 @@ void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int
   const float gamma = problem.gamma;
   const __m512 inverse = _mm512_set1_ps(1 / problem.lambda1), beta = _mm512_set1_ps(problem.beta);
   const std::int64_t low = graph.chunk[chunk], high = graph.chunk[chunk + 1], last = group[high];
+  const std::int32_t *owner = graph.owner, *column = graph.column;
+  const float *weight = rows.weight, *pulled = rows.pulled;
+  const std::int64_t width = problem.width;
   std::int64_t g = group[low];
   const auto quad = [&](int count) ELASTICGNN_INLINE_LAMBDA {
-    from = descend_quad<P, Share, Weighted>(gamma, inverse, g, count, fresh, *masks++, graph.owner, graph.column,
-                                                   rows.weight, rows.pulled, t, problem.width, from);
+    from = descend_quad<P, Share, Weighted>(gamma, inverse, g, count, fresh, *masks++, owner, column, weight, pulled, t,
+                                            width, from);
   };
   for (; g + 4 <= last; g += 4) quad(4);
   if (g < last) quad(int(last - g));

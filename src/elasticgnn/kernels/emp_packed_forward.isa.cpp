@@ -93,55 +93,84 @@ ELASTICGNN_INLINE float* keep_rows(unsigned mask, const __m512* z, __m512 factor
   return to + __builtin_popcount(mask);
 }
 
-// B1 for `count` (1 .. 4) registers from g on. If `keep`, what left the ball goes to `to`, and is named in the result.
+// Four registers of the dual before the projection, and the squared lengths of their rows.
+struct Ascended {
+  __m512 z[4], sums;
+};
+
+// B1 up to the projection, for `count` (1 .. 4) registers from g on.
 template <int P, int Share>
-ELASTICGNN_INLINE unsigned ascend_quad(const Ball& ball, std::int64_t g, int count, bool first, bool keep,
-                                       const std::int32_t* __restrict owner, const std::int32_t* __restrict column,
-                                       const float* __restrict ub, float* __restrict dual, std::int64_t width, float*& to) {
+ELASTICGNN_INLINE Ascended climb(__m512 beta, std::int64_t g, int count, bool first, const std::int32_t* __restrict owner,
+                                 const std::int32_t* __restrict column, const float* __restrict ub,
+                                 const float* __restrict dual) {
   using V = Packed<P>;
-  __m512 z[4], squares[4];
+  Ascended up;
+  __m512 squares[4];
 #pragma GCC unroll 4
   for (int r = 0; r < 4; ++r) {
     const std::int64_t at = g + (r < count ? r : 0);
-    const __m512 step =
-        _mm512_sub_ps(Nodes<P, Share>::load(ub + owner[at]), V::gather(ub, column + at * V::G));
-    z[r] = _mm512_fmadd_ps(ball.beta, step, first ? _mm512_setzero_ps() : _mm512_load_ps(dual + at * 16));
-    squares[r] = _mm512_mul_ps(z[r], z[r]);
+    const __m512 step = _mm512_sub_ps(Nodes<P, Share>::load(ub + owner[at]), V::gather(ub, column + at * V::G));
+    up.z[r] = _mm512_fmadd_ps(beta, step, first ? _mm512_setzero_ps() : _mm512_load_ps(dual + at * 16));
+    squares[r] = _mm512_mul_ps(up.z[r], up.z[r]);
   }
-  const __m512 sums = V::row_sums(squares), factor = shrink_factor(ball, sums);
+  up.sums = V::row_sums(squares);
+  return up;
+}
+
+// The projection. If `keep`, what left the ball goes to `to`, and is named in the result.
+template <int P>
+ELASTICGNN_INLINE unsigned project(const Ball& ball, Ascended& up, std::int64_t g, int count, bool keep,
+                                   float* __restrict dual, std::int64_t width, float*& to) {
+  using V = Packed<P>;
+  const __m512 factor = shrink_factor(ball, up.sums);
   const __m512 factors[4] = {V::template one_of<0>(factor), V::template one_of<1>(factor),
                              V::template one_of<2>(factor), V::template one_of<3>(factor)};
 #pragma GCC unroll 4
   for (int r = 0; r < 4; ++r) {
-    z[r] = _mm512_mul_ps(z[r], factors[r]);
-    if (r < count) _mm512_store_ps(dual + (g + r) * 16, z[r]);
+    up.z[r] = _mm512_mul_ps(up.z[r], factors[r]);
+    if (r < count) _mm512_store_ps(dual + (g + r) * 16, up.z[r]);
   }
   if (!keep) return 0;
-  const unsigned mask = _mm512_cmp_ps_mask(sums, ball.squared, _CMP_GT_OQ) & V::kPlaces & (kFirst * ((1u << count) - 1));
-  if (mask) to = keep_rows<P>(mask, z, factor, width, to);
+  const unsigned mask = _mm512_cmp_ps_mask(up.sums, ball.squared, _CMP_GT_OQ) & V::kPlaces & (kFirst * ((1u << count) - 1));
+  if (mask) to = keep_rows<P>(mask, up.z, factor, width, to);
   return mask;
 }
 
-// B1 for the slots of a chunk.
+// B1 for the slots of a chunk. The next four registers climb before the last four are projected: a projection
+// waits for long chains of arithmetic, and the CPU does not look far enough ahead by itself.
 template <int P, int Share>
 void ascend(const PackedProblem& problem, const ForwardRows<P>& rows, std::int64_t chunk, bool first,
             std::uint16_t* masks, float*& to) {
   const PackedGraph& graph = problem.graph;
   const Ball ball(problem);
-  const std::int64_t last = graph.group[graph.chunk[chunk + 1]];
   const std::int32_t *owner = graph.owner, *column = graph.column;
   const float* ub = rows.ub;
   float* dual = rows.dual;
-  const std::int64_t width = problem.width;
+  const std::int64_t width = problem.width, last = graph.group[graph.chunk[chunk + 1]];
   const bool keep = masks != nullptr;
   float* end = to;
-  std::int64_t g = graph.group[graph.chunk[chunk]];
-  const auto quad = [&](int count) ELASTICGNN_INLINE_LAMBDA {
-    const unsigned mask = ascend_quad<P, Share>(ball, g, count, first, keep, owner, column, ub, dual, width, end);
+  const auto start = [&](std::int64_t g, int count) ELASTICGNN_INLINE_LAMBDA {
+    return climb<P, Share>(ball.beta, g, count, first, owner, column, ub, dual);
+  };
+  const auto finish = [&](Ascended& up, std::int64_t g, int count) ELASTICGNN_INLINE_LAMBDA {
+    const unsigned mask = project<P>(ball, up, g, count, keep, dual, width, end);
     if (keep) *masks++ = std::uint16_t(mask);
   };
-  for (; g + 4 <= last; g += 4) quad(4);
-  if (g < last) quad(int(last - g));
+  std::int64_t g = graph.group[graph.chunk[chunk]];
+  if (g + 4 <= last) {
+    Ascended now = start(g, 4);
+    for (; g + 8 <= last; g += 4) {
+      const Ascended next = start(g + 4, 4);
+      finish(now, g, 4);
+      now = next;
+    }
+    finish(now, g, 4);
+    g += 4;
+  }
+  if (g < last) {
+    Ascended rest = start(g, int(last - g));
+    finish(rest, g, int(last - g));
+  }
   to = end;
 }
 
