@@ -17,7 +17,8 @@ from pathlib import Path
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # torch's profiler announces itself otherwise
 
 import torch
-from operator_graphs import CASES, Case, load_graph, power_law_graph
+from operator_graphs import CASES, Case, load_graph
+from operator_linear import linear_cost
 from operator_memory import peak_bytes
 from operator_plot import draw
 from operator_rivals import (
@@ -145,23 +146,6 @@ def population_share(threads: int, seconds: float) -> float:
     return times["together"] / times["apart"]
 
 
-def linear_cost(largest: int) -> list[dict[str, float]]:
-    """Seconds of one call (d = 8) from 10^4 edges up, five edges per node."""
-    points = []
-    edges = 10_000
-    while edges <= largest:
-        graph = power_law_graph(edges // 5, edges)
-        x = torch.randn(graph.num_nodes, 8, generator=torch.Generator().manual_seed(0))
-        with torch.no_grad():
-            call = {"fused": lambda x=x, g=graph: elastic_message_passing(x, g, PENALTY, STEPS)}
-            points.append({"edges": edges, "seconds": interleaved_medians(call, 0.5)["fused"]})
-        print(
-            f"  {edges:>9,} edges: {points[-1]['seconds'] * 1e9 / edges / STEPS:.2f} ns/edge/step"
-        )
-        edges = edges * 10 if edges * 10 <= largest else largest + 1
-    return points
-
-
 def report(row: dict[str, object], triad: float) -> None:
     """One line of the table."""
     forward, both, memory = row["forward_seconds"], row["backward_seconds"], row["peak_bytes"]
@@ -207,8 +191,8 @@ def main() -> None:
         share = population_share(threads, seconds)
         results[f"population_share_{threads}"] = share
         print(f"16 runs at once (Cora, d = 7): {share:.2f} of 16 single calls")
-    print("\ncost per edge (K = 10, d = 8):")
-    results["linear"] = linear_cost(10**6 if arguments.quick else 10**7)
+    print("\ncost along edges, steps and channels:")
+    results["linear"] = linear_cost(10**6 if arguments.quick else 10**7, interleaved_medians)
     (ROOT / "results").mkdir(exist_ok=True)
     target = ROOT / "results" / "operator.json"
     target.write_text(json.dumps(results, indent=1) + "\n")

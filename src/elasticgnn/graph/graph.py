@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from elasticgnn.graph import checks, convert, parts
 from elasticgnn.graph.merge import Edges, merge_edges
+from elasticgnn.graph.once import once
 from elasticgnn.graph.slots import Slots, build_slots
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Graph:
             "weight": edges.weight,
             "normalization": normalization,
             "_unit": unit,
-            "_cast": {},
+            "_known": {},
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -191,28 +191,23 @@ class Graph:
             return self.weight.new_ones(self.num_nodes)
         return self.degree.rsqrt()
 
-    @cached_property
+    @property
     def norm_bound(self) -> float:
         """A number that is at least ||L||: 2 when "degree", else twice the largest degree."""
         if self.normalization == "degree":
             return 2.0
-        largest = float(self.degree.detach().max()) if self.num_edges else 0.0
-        return 2.0 * largest if largest > 0 else 1.0
+        return _norm_bound(self)
 
-    @cached_property
+    @property
     def slots(self) -> Slots:
-        with _lasting():
-            return build_slots(self.tail, self.head, self.num_nodes)
+        """Both directions of every edge; made at the first use."""
+        return _slots(self)
 
     def cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weights (m,) and scales (n,) in `dtype`."""
         if self.weight.requires_grad:  # each use needs its own autograd graph
             return self.weight.to(dtype), self.scale.to(dtype)
-        known: dict[torch.dtype, tuple[Tensor, Tensor]] = self.__dict__["_cast"]
-        if dtype not in known:
-            with _lasting():
-                known[dtype] = (self.weight.to(dtype), self.scale.to(dtype))
-        return known[dtype]
+        return _cast(self, dtype)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -280,8 +275,17 @@ def _rows(per_row: Tensor, like: Tensor) -> Tensor:
     return per_row.view(-1, *[1] * (like.ndim - 1))
 
 
-def _lasting() -> AbstractContextManager[object]:
-    """What is made within outlives a torch.func transform: its tensors are not the transform's."""
-    if torch._C._are_functorch_transforms_active():
-        return torch._C._DisableFuncTorch()
-    return nullcontext()
+@once
+def _norm_bound(graph: Graph) -> float:
+    largest = float(graph.degree.detach().max()) if graph.num_edges else 0.0
+    return 2.0 * largest if largest > 0 else 1.0
+
+
+@once
+def _slots(graph: Graph) -> Slots:
+    return build_slots(graph.tail, graph.head, graph.num_nodes)
+
+
+@once
+def _cast(graph: Graph, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    return graph.weight.to(dtype), graph.scale.to(dtype)

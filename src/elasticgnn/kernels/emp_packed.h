@@ -44,7 +44,7 @@ struct PackedProblem {
 struct PackedKept {
   const float** rows;    // (steps, chunks): where the chunk's rows begin, with r width + 1 floats each
   std::uint16_t* masks;  // (steps, quads)
-  // More memory for rows, or null if there is none; called by one thread between two steps.
+  // More memory for rows, or null if there is none; called by any thread.
   float* (*more)(void* context, std::size_t floats);
   void* context;
 };

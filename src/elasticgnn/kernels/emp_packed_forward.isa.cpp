@@ -199,13 +199,12 @@ bool forward_rows(const PackedProblem& problem, const float* x, float* out, cons
                   ForwardRows<P> rows) {
   const PackedGraph& g = problem.graph;
   const std::int64_t quads = quad_of(g, g.num_chunks);
-  Pieces pieces[kMostThreads];
   bool enough = true;
 #pragma omp parallel firstprivate(rows) num_threads(problem.threads < kMostThreads ? problem.threads : kMostThreads)
   {
     const Team team(g);
-    float* nowhere = nullptr;
-    if (kept) pieces[team.part].plan(problem, P, team.part, team.parts);
+    Piece piece;
+    if (kept) piece.plan(problem, P, team.low, team.high);
     prepare<P>(problem, x, rows, team);
 #pragma omp barrier
     for (int step = 0; step < problem.steps && enough; ++step) {
@@ -217,18 +216,17 @@ bool forward_rows(const PackedProblem& problem, const float* x, float* out, cons
 #pragma omp barrier
         continue;
       }
-#pragma omp master
-      if (kept) enough = make_room(*kept, pieces, team.parts);
 #pragma omp barrier
-      for (std::int64_t c = team.low; c < team.high && enough; ++c) {
-        float** to = &nowhere;
-        if (kept) {
-          to = &pieces[team.part].place(Pieces::most_floats(problem, P, c));
-          kept->rows[step * g.num_chunks + c] = *to;
+      for (std::int64_t c = team.low; c < team.high; ++c) {
+        if (kept && !piece.reserve(problem, P, c, *kept)) {
+#pragma omp atomic write
+          enough = false;
+          break;
         }
+        if (kept) kept->rows[step * g.num_chunks + c] = piece.at;
         std::uint16_t* const masks = kept ? kept->masks + step * quads + quad_of(g, c) : nullptr;
         with_share<P>(g.share[c], [&](auto n) {
-          ascend<P, share_of(n)>(problem, rows, c, step == 0, masks, *to);
+          ascend<P, share_of(n)>(problem, rows, c, step == 0, masks, piece.at);
           collect<P, share_of(n), Weighted>(problem, rows, c);
         });
       }

@@ -37,7 +37,7 @@ def propagate(
 ) -> Tensor:
     """x (n, d) or (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
     weight, scale = graph.cast(x.dtype)
-    keep = _needed_gradients(x, weight, scale, sizes)
+    keep = _needed_gradients(x, graph.weight, sizes)
     packable = keep == 0 or (keep == 1 and memory == "fast")
     if packable and fused_op.is_unwatched(x):
         lanes = packed.packed_lanes(x, graph, norm, steps)
@@ -79,11 +79,11 @@ def continue_state(
     return fused_op.run_state(x.detach(), tables, plain_sizes, options, signal, dual)
 
 
-def _needed_gradients(x: Tensor, weight: Tensor, scale: Tensor, sizes: StepSizes) -> int:
+def _needed_gradients(x: Tensor, weight: Tensor, sizes: StepSizes) -> int:
     """0: none; 1: of x alone; 2: of weights or step sizes too."""
     if not torch.is_grad_enabled():
         return 0
-    if weight.requires_grad or scale.requires_grad or any(size.requires_grad for size in sizes):
+    if weight.requires_grad or any(size.requires_grad for size in sizes):
         return 2
     return int(x.requires_grad)
 
