@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
 from elasticgnn.graph import packing
 from elasticgnn.kernels import native
+from elasticgnn.operator import packed
 from strategies import graphs, normal_rows, random_graph
 
 pytestmark = pytest.mark.skipif(
@@ -44,16 +45,28 @@ def assert_equals_reference(x, graph, penalty, steps):
 
 @pytest.mark.parametrize("width", range(1, 17))
 @pytest.mark.parametrize("lambda1", [0.01, 0.5, 3.0])  # nearly all rows leave the ball, some, few
-def test_value_and_gradient_equal_the_reference(width, lambda1):
+@pytest.mark.parametrize("norm", ["l21", "l1"])
+def test_value_and_gradient_equal_the_reference(width, lambda1, norm):
     graph = random_graph(60, 200, weighted=width % 2 == 0)
     x = 2 * normal_rows(60, width)
-    assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.5), 10)
+    assert packing_is_used(x, graph, norm)
+    assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.5, norm), 10)
 
 
-@given(graphs(), st.integers(1, 16), st.sampled_from([0.05, 0.5, 5.0]), st.integers(1, 6))
-def test_any_graph(graph, width, lambda1, steps):
+def packing_is_used(x, graph, norm):
+    return packed.packed_lanes(x.float(), graph, norm, 1) > 0
+
+
+@given(
+    graphs(),
+    st.integers(1, 16),
+    st.sampled_from([0.05, 0.5, 5.0]),
+    st.integers(1, 6),
+    st.sampled_from(["l21", "l1"]),
+)
+def test_any_graph(graph, width, lambda1, steps, norm):
     x = normal_rows(graph.num_nodes, width)
-    penalty = ElasticPenalty(lambda1, 1.0)
+    penalty = ElasticPenalty(lambda1, 1.0, norm)
     with torch.no_grad():
         fused = elastic_message_passing(x.float(), graph, penalty, steps, implementation="fused")
         exact = elastic_message_passing(x, graph, penalty, steps, implementation="reference")
@@ -72,11 +85,13 @@ def leaves_and_chains(weighted):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("width", [3, 4, 7, 8, 12])
-def test_nodes_that_share_a_register_do_not_mix(width, weighted):
+@pytest.mark.parametrize("norm", ["l21", "l1"])
+def test_nodes_that_share_a_register_do_not_mix(width, weighted, norm):
     graph = leaves_and_chains(weighted)
     shares = set(graph.slots.packed(16 // native.packed_lanes(width)).share.tolist())
     assert shares == {3: {1, 2, 4}, 4: {1, 2, 4}, 7: {1, 2}, 8: {1, 2}, 12: {1}}[width]
-    assert_equals_reference(2 * normal_rows(172, width), graph, ElasticPenalty(0.4, 1.5), 10)
+    penalty = ElasticPenalty(0.4, 1.5, norm)
+    assert_equals_reference(2 * normal_rows(172, width), graph, penalty, 10)
 
 
 def test_the_gradient_of_a_step_without_any_row_outside_is_that_of_a_linear_map():
@@ -90,13 +105,14 @@ def test_many_steps_need_many_pieces_of_memory():
     assert_equals_reference(3 * normal_rows(200, 6), graph, ElasticPenalty(0.4, 0.5), 80)
 
 
-def test_bits_do_not_depend_on_the_number_of_threads(restore_threads):
+@pytest.mark.parametrize("norm", ["l21", "l1"])
+def test_bits_do_not_depend_on_the_number_of_threads(restore_threads, norm):
     graph = random_graph(1500, 6000)
     x = 2 * normal_rows(1500, 7)
     results = []
     for threads in (1, 2, 3):
         torch.set_num_threads(threads)
-        results.append(value_and_gradient(x, graph, ElasticPenalty(1.0, 3.0), 6))
+        results.append(value_and_gradient(x, graph, ElasticPenalty(1.0, 3.0, norm), 6))
     for other in results[1:]:
         assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
 
@@ -127,11 +143,12 @@ def test_an_order_of_nodes_changes_nothing(monkeypatch):
         assert_near(left, right, 1e-5)
 
 
-def test_nan_stays_in_reach_of_its_node():
+@pytest.mark.parametrize("norm", ["l21", "l1"])
+def test_nan_stays_in_reach_of_its_node(norm):
     graph = Graph.from_edges([(0, 1), (1, 2), (3, 4)], num_nodes=5)
     x = torch.ones(5, 3)
     x[0, 0] = float("nan")
-    out = elastic_message_passing(x, graph, ElasticPenalty(1.0, 1.0), 10)
+    out = elastic_message_passing(x, graph, ElasticPenalty(1.0, 1.0, norm), 10)
     assert out[:3].isnan().any()
     assert out[3:].isfinite().all()
 
@@ -152,8 +169,6 @@ def test_a_second_derivative_is_refused_not_wrong():
 
 
 def test_memory_that_runs_out_is_an_error_not_a_crash(monkeypatch):
-    from elasticgnn.operator import packed
-
     real = packed._bytes
     calls = []
 

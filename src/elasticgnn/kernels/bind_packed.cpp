@@ -23,7 +23,7 @@ namespace {
 using Sizes = std::array<std::int64_t, 5>;   // nodes, registers, chunks, width, stride
 using Tables = std::array<Address, 9>;       // chunk, share, group, column, owner, edge, order, weight, scale
 using Settings = std::array<double, 4>;      // lambda1, gamma, beta, pull
-using Options = std::array<int, 2>;          // steps, threads
+using Options = std::array<int, 3>;          // steps, threads, whether the norm is l1
 
 PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options) {
   PackedProblem problem{};
@@ -33,7 +33,7 @@ PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Setti
   problem.width = sizes[3], problem.stride = sizes[4];
   problem.lambda1 = float(settings[0]), problem.gamma = float(settings[1]);
   problem.beta = float(settings[2]), problem.pull = float(settings[3]);
-  problem.steps = options[0], problem.threads = options[1];
+  problem.steps = options[0], problem.threads = options[1], problem.box = options[2] != 0;
   return problem;
 }
 

@@ -8,7 +8,8 @@
 //
 // For the gradient of x the adjoint needs the Jacobian of each projection: the identity for rows inside the
 // ball, else r (I - u u') with u = Z / lambda1 and r = lambda1 / |Z before|. So what is kept of a step is a
-// bit for every row, and Z and r of the rows outside.
+// bit for every row, and Z and r of the rows outside. Of a projection onto a box (the l1 norm) it is a bit for
+// every number.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +37,7 @@ struct PackedProblem {
   std::int64_t width, stride;  // floats of a row, and from one row of the caller's to the next
   float lambda1, gamma, beta, pull;
   int steps, threads;
+  bool box;  // the l1 norm, else l21
 
   bool has_dual() const { return lambda1 > 0 && gamma > 0; }  // else Z has no effect
 };
@@ -43,7 +45,7 @@ struct PackedProblem {
 // Rows outside the ball, step by step and chunk by chunk.
 struct PackedKept {
   const float** rows;    // (steps, chunks): where the chunk's rows begin, with r width + 1 floats each
-  std::uint16_t* masks;  // (steps, quads)
+  std::uint16_t* masks;  // (steps, quads), or (steps, quads, 4) if box
   // More memory for rows, or null if there is none; called by any thread.
   float* (*more)(void* context, std::size_t floats);
   void* context;
@@ -53,5 +55,8 @@ struct PackedKept {
 inline std::int64_t quad_of(const PackedGraph& graph, std::int64_t chunk) {
   return graph.group[graph.chunk[chunk]] / 4 + chunk;
 }
+
+// Masks of a quad.
+inline std::int64_t masks_each(const PackedProblem& problem) { return problem.box ? 4 : 1; }
 
 }  // namespace elasticgnn

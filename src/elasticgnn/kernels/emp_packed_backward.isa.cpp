@@ -48,9 +48,9 @@ ELASTICGNN_INLINE const float* turn_rows(unsigned mask, __m512* t, std::int64_t 
   return from + __builtin_popcount(mask);
 }
 
-template <int P, int Share, bool Weighted>
+template <int P, int Share, bool Weighted, bool Box>
 ELASTICGNN_INLINE const float* descend_quad(float gamma, __m512 inverse, std::int64_t g, int count, bool fresh,
-                                            unsigned mask, const std::int32_t* __restrict owner,
+                                            const std::uint16_t* masks, const std::int32_t* __restrict owner,
                                             const std::int32_t* __restrict column, const float* __restrict weight,
                                             const float* __restrict pulled, float* __restrict t, std::int64_t width,
                                             const float* from) {
@@ -65,10 +65,14 @@ ELASTICGNN_INLINE const float* descend_quad(float gamma, __m512 inverse, std::in
     if constexpr (Weighted) factor = _mm512_mul_ps(factor, V::spread(weight + at * V::G));
     value[r] = _mm512_fnmadd_ps(factor, difference, fresh ? _mm512_setzero_ps() : _mm512_load_ps(t + at * 16));
   }
-  if (mask) from = turn_rows<P>(mask, value, width, inverse, from);
+  if constexpr (!Box)
+    if (masks[0]) from = turn_rows<P>(masks[0], value, width, inverse, from);
 #pragma GCC unroll 4
   for (int r = 0; r < 4; ++r)
-    if (r < count) _mm512_store_ps(t + (g + r) * 16, value[r]);
+    if (r < count) {
+      if constexpr (Box) value[r] = _mm512_maskz_mov_ps(__mmask16(~masks[r]), value[r]);
+      _mm512_store_ps(t + (g + r) * 16, value[r]);
+    }
   return from;
 }
 
@@ -85,7 +89,7 @@ ELASTICGNN_INLINE void pass(float gamma, const BackwardRows<P>& rows, std::int64
 }
 
 // t of the slots of a chunk, then what its nodes make of it.
-template <int P, int Share, bool Weighted>
+template <int P, int Share, bool Weighted, bool Box>
 void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int64_t chunk, bool fresh,
              const std::uint16_t* masks, const float* from) {
   const PackedGraph& graph = problem.graph;
@@ -99,8 +103,9 @@ void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int
   const std::int64_t width = problem.width;
   std::int64_t g = group[low];
   const auto quad = [&](int count) ELASTICGNN_INLINE_LAMBDA {
-    from = descend_quad<P, Share, Weighted>(gamma, inverse, g, count, fresh, *masks++, owner, column, weight, pulled, t,
-                                            width, from);
+    from = descend_quad<P, Share, Weighted, Box>(gamma, inverse, g, count, fresh, masks, owner, column, weight, pulled, t,
+                                                 width, from);
+    masks += Box ? 4 : 1;
   };
   for (; g + 4 <= last; g += 4) quad(4);
   if (g < last) quad(int(last - g));
@@ -148,11 +153,11 @@ void start_back(const PackedProblem& problem, const float* grad, const BackwardR
   pad_rows<P>(problem, low, high, grad, rows.pulled, [&](std::int64_t i) { return rows.scale[i]; });
 }
 
-template <int P, bool Weighted>
+template <int P, bool Weighted, bool Box>
 void backward_rows(const PackedProblem& problem, const float* grad, float* grad_x, const PackedKept& kept,
                    const BackwardRows<P>& rows) {
   const PackedGraph& g = problem.graph;
-  const std::int64_t quads = quad_of(g, g.num_chunks);
+  const std::int64_t each = masks_each(problem), quads = quad_of(g, g.num_chunks);
 #pragma omp parallel num_threads(problem.threads < kMostThreads ? problem.threads : kMostThreads)
   {
     const Team team(g);
@@ -163,9 +168,9 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
         pass<P, 1>(problem.gamma, rows, i, _mm512_setzero_ps());
       for (std::int64_t c = team.low; c < team.high && problem.has_dual(); ++c)
         with_share<P>(g.share[c], [&](auto n) {
-          descend<P, share_of(n), Weighted>(problem, rows, c, step + 1 == problem.steps,
-                                                   kept.masks + step * quads + quad_of(g, c),
-                                                   kept.rows[step * g.num_chunks + c]);
+          descend<P, share_of(n), Weighted, Box>(problem, rows, c, step + 1 == problem.steps,
+                                                 kept.masks + (step * quads + quad_of(g, c)) * each,
+                                                 Box ? nullptr : kept.rows[step * g.num_chunks + c]);
         });
 #pragma omp barrier
       for (std::int64_t c = team.low; c < team.high; ++c)
@@ -187,8 +192,9 @@ std::size_t packed_backward(const PackedProblem& problem, const float* grad, flo
     Arena arena{scratch};
     const BackwardRows<P> rows(problem, arena);
     if (scratch)
-      problem.graph.weight ? backward_rows<P, true>(problem, grad, grad_x, kept, rows)
-                           : backward_rows<P, false>(problem, grad, grad_x, kept, rows);
+      with_traits(problem, [&](auto weighted, auto box) {
+        backward_rows<P, weighted, box>(problem, grad, grad_x, kept, rows);
+      });
     return arena.used;
   });
 }

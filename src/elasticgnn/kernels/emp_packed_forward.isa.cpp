@@ -1,4 +1,4 @@
-// Elastic message passing forward, for rows of at most 16 floats and the Euclidean norm.
+// Elastic message passing forward, for rows of at most 16 floats and the l21 or l1 norm.
 // Needs AVX-512: without it packed_lanes() is 0 and nothing here is called.
 #include <initializer_list>
 
@@ -99,7 +99,7 @@ struct Ascended {
 };
 
 // B1 up to the projection, for `count` (1 .. 4) registers from g on.
-template <int P, int Share>
+template <int P, int Share, bool Box>
 ELASTICGNN_INLINE Ascended climb(__m512 beta, std::int64_t g, int count, bool first, const std::int32_t* __restrict owner,
                                  const std::int32_t* __restrict column, const float* __restrict ub,
                                  const float* __restrict dual) {
@@ -113,11 +113,26 @@ ELASTICGNN_INLINE Ascended climb(__m512 beta, std::int64_t g, int count, bool fi
     up.z[r] = _mm512_fmadd_ps(beta, step, first ? _mm512_setzero_ps() : _mm512_load_ps(dual + at * 16));
     squares[r] = _mm512_mul_ps(up.z[r], up.z[r]);
   }
-  up.sums = V::row_sums(squares);
+  up.sums = Box ? _mm512_setzero_ps() : V::row_sums(squares);
   return up;
 }
 
-// The projection. If `keep`, what left the ball goes to `to`, and is named in the result.
+// The projection onto the box; `masks` (or null) get the numbers that left it.
+template <int P>
+ELASTICGNN_INLINE void clamp(const Ball& ball, Ascended& up, std::int64_t g, int count, float* __restrict dual,
+                             std::uint16_t* masks) {
+  const __m512 low = _mm512_sub_ps(_mm512_setzero_ps(), ball.radius);
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) {
+    if (r >= count) break;
+    // the number is the second operand, which is what min and max give for NaN
+    const __m512 z = _mm512_min_ps(ball.radius, _mm512_max_ps(low, up.z[r]));
+    if (masks) masks[r] = _mm512_cmp_ps_mask(_mm512_abs_ps(up.z[r]), ball.radius, _CMP_GT_OQ);
+    _mm512_store_ps(dual + (g + r) * 16, z);
+  }
+}
+
+// The projection onto the ball. If `keep`, what left the ball goes to `to`, and is named in the result.
 template <int P>
 ELASTICGNN_INLINE unsigned project(const Ball& ball, Ascended& up, std::int64_t g, int count, bool keep,
                                    float* __restrict dual, std::int64_t width, float*& to) {
@@ -138,7 +153,7 @@ ELASTICGNN_INLINE unsigned project(const Ball& ball, Ascended& up, std::int64_t 
 
 // B1 for the slots of a chunk. The next four registers climb before the last four are projected: a projection
 // waits for long chains of arithmetic, and the CPU does not look far enough ahead by itself.
-template <int P, int Share>
+template <int P, int Share, bool Box>
 void ascend(const PackedProblem& problem, const ForwardRows<P>& rows, std::int64_t chunk, bool first,
             std::uint16_t* masks, float*& to) {
   const PackedGraph& graph = problem.graph;
@@ -150,11 +165,16 @@ void ascend(const PackedProblem& problem, const ForwardRows<P>& rows, std::int64
   const bool keep = masks != nullptr;
   float* end = to;
   const auto start = [&](std::int64_t g, int count) ELASTICGNN_INLINE_LAMBDA {
-    return climb<P, Share>(ball.beta, g, count, first, owner, column, ub, dual);
+    return climb<P, Share, Box>(ball.beta, g, count, first, owner, column, ub, dual);
   };
   const auto finish = [&](Ascended& up, std::int64_t g, int count) ELASTICGNN_INLINE_LAMBDA {
-    const unsigned mask = project<P>(ball, up, g, count, keep, dual, width, end);
-    if (keep) *masks++ = std::uint16_t(mask);
+    if constexpr (Box) {
+      clamp<P>(ball, up, g, count, dual, masks);
+      masks += keep ? 4 : 0;
+    } else {
+      const unsigned mask = project<P>(ball, up, g, count, keep, dual, width, end);
+      if (keep) *masks++ = std::uint16_t(mask);
+    }
   };
   std::int64_t g = graph.group[graph.chunk[chunk]];
   if (g + 4 <= last) {
@@ -194,11 +214,11 @@ void collect(const PackedProblem& problem, const ForwardRows<P>& rows, std::int6
   }
 }
 
-template <int P, bool Weighted>
+template <int P, bool Weighted, bool Box>
 bool forward_rows(const PackedProblem& problem, const float* x, float* out, const PackedKept* kept,
                   ForwardRows<P> rows) {
   const PackedGraph& g = problem.graph;
-  const std::int64_t quads = quad_of(g, g.num_chunks);
+  const std::int64_t each = masks_each(problem), quads = quad_of(g, g.num_chunks);
   bool enough = true;
 #pragma omp parallel firstprivate(rows) num_threads(problem.threads < kMostThreads ? problem.threads : kMostThreads)
   {
@@ -218,15 +238,15 @@ bool forward_rows(const PackedProblem& problem, const float* x, float* out, cons
       }
 #pragma omp barrier
       for (std::int64_t c = team.low; c < team.high; ++c) {
-        if (kept && !piece.reserve(problem, P, c, *kept)) {
+        if (kept && !Box && !piece.reserve(problem, P, c, *kept)) {
 #pragma omp atomic write
           enough = false;
           break;
         }
         if (kept) kept->rows[step * g.num_chunks + c] = piece.at;
-        std::uint16_t* const masks = kept ? kept->masks + step * quads + quad_of(g, c) : nullptr;
+        std::uint16_t* const masks = kept ? kept->masks + (step * quads + quad_of(g, c)) * each : nullptr;
         with_share<P>(g.share[c], [&](auto n) {
-          ascend<P, share_of(n)>(problem, rows, c, step == 0, masks, piece.at);
+          ascend<P, share_of(n), Box>(problem, rows, c, step == 0, masks, piece.at);
           collect<P, share_of(n), Weighted>(problem, rows, c);
         });
       }
@@ -250,8 +270,9 @@ std::size_t packed_forward(const PackedProblem& problem, const float* x, float* 
     const ForwardRows<P> rows(problem, arena);
     bool enough = true;
     if (scratch)
-      enough = problem.graph.weight ? forward_rows<P, true>(problem, x, out, kept, rows)
-                                    : forward_rows<P, false>(problem, x, out, kept, rows);
+      with_traits(problem, [&](auto weighted, auto box) {
+        enough = forward_rows<P, weighted, box>(problem, x, out, kept, rows);
+      });
     return enough ? arena.used : 0;
   });
 }

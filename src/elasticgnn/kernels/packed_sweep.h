@@ -7,6 +7,8 @@
 
 #include <omp.h>
 
+#include <type_traits>
+
 #include "emp_packed.h"
 #include "emp_plan.h"
 
@@ -113,6 +115,14 @@ ELASTICGNN_INLINE void with_share(int share, const Body& body) {
     if (share > 1) return body(Nodes<P, Packed<P>::G>{});
   }
   body(Nodes<P, 1>{});
+}
+
+// Calls body(weighted, box) with both known to the compiler.
+template <class Body>
+ELASTICGNN_INLINE void with_traits(const PackedProblem& problem, const Body& body) {
+  using std::false_type, std::true_type;
+  if (problem.graph.weight) return problem.box ? body(true_type{}, true_type{}) : body(true_type{}, false_type{});
+  problem.box ? body(false_type{}, true_type{}) : body(false_type{}, false_type{});
 }
 
 template <class Body>

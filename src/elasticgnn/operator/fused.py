@@ -42,7 +42,7 @@ def propagate(
     if packable and fused_op.is_unwatched(x):
         lanes = packed.packed_lanes(x, graph, norm, steps)
         if lanes:
-            return packed.propagate_packed(x, graph, sizes, steps, lanes, keep=keep == 1)
+            return packed.propagate_packed(x, graph, sizes, norm, steps, lanes, keep=keep == 1)
         if keep == 1 and outside.fits(x, norm, steps) and _has_dual(sizes):
             return outside.propagate_outside(x, graph, sizes, steps)
     slots = graph.slots

@@ -1,4 +1,4 @@
-"""The packed route of the fused operator: short float32 rows, the l21 norm, gradients of x alone.
+"""The packed route of the fused operator: short float32 rows, l21 or l1, gradients of x alone.
 
 It keeps what a step's projection moved and nothing else, so how much memory the gradient takes is
 known only at the end: torch.library's operators promise shapes beforehand, hence this route.
@@ -27,10 +27,11 @@ class _Call(NamedTuple):
     tables: list[int]
     settings: list[tuple[float, ...]]  # lambda1, gamma, beta, pull of each run
     steps: int
+    norm: str
     owners: tuple[Tensor, ...]
 
     def arguments(self, run: int) -> tuple[Any, ...]:
-        options = (self.steps, torch.get_num_threads())
+        options = (self.steps, torch.get_num_threads(), self.norm == "l1")
         return self.sizes, self.tables, self.settings[run], options
 
     def rows(self, run: int, *tensors: Tensor) -> tuple[int, ...]:
@@ -40,13 +41,13 @@ class _Call(NamedTuple):
 
 def packed_lanes(x: Tensor, graph: Graph, norm: str, steps: int) -> int:
     """Floats that a padded row of x takes, or 0: the loops do not fit this problem."""
-    fits = x.dtype == torch.float32 and norm == "l21" and steps > 0 and x.numel() > 0
+    fits = x.dtype == torch.float32 and norm in ("l21", "l1") and steps > 0 and x.numel() > 0
     lanes = int(loops.packed_lanes(x.shape[-1])) if fits and graph.num_edges else 0
     return lanes if len(x) * lanes < MOST_FLOATS else 0
 
 
 def propagate_packed(
-    x: Tensor, graph: Graph, sizes: StepSizes, steps: int, lanes: int, *, keep: bool
+    x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int, lanes: int, *, keep: bool
 ) -> Tensor:
     """x (n, d) or (n, R, d) after `steps` steps; differentiable in x if `keep`."""
     slots = graph.slots.packed(16 // lanes)
@@ -58,7 +59,7 @@ def propagate_packed(
     width = x.shape[-1]
     shape = (len(x), len(slots.owner), len(slots.chunk) - 1, width, x[0].numel())
     settings = list(zip(*(size.tolist() for size in sizes), strict=True))
-    call = _Call(shape, addresses, settings, steps, owners)
+    call = _Call(shape, addresses, settings, steps, norm, owners)
     if keep:
         return _Propagate.apply(x, call)  # type: ignore[no-untyped-call]  # torch's
     rows = x.detach().contiguous()
@@ -73,13 +74,14 @@ class _Propagate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, call: _Call) -> Tensor:
         _, groups, chunks, *_ = call.sizes
+        each = 4 if call.norm == "l1" else 1  # masks of four registers
         rows = x.detach().contiguous()
         out = torch.empty_like(rows)
         ctx.call, ctx.kept = call, []
         for run in range(len(call.settings)):
             kept = [
                 torch.empty(call.steps, chunks, dtype=torch.int64),  # addresses in what follows
-                torch.empty(call.steps, groups // 4 + chunks, dtype=torch.int16),
+                torch.empty(call.steps, (groups // 4 + chunks) * each, dtype=torch.int16),
             ]
 
             def more(count: int, kept: list[Tensor] = kept) -> Tensor:
