@@ -44,7 +44,6 @@ struct Adjoint : Forward<T, L, Count, Runs, S, Tail> {
       to[0] += double(value);
     }
   }
-  ELASTICGNN_INLINE T over_runs(Vec value) const { return P::sum(value); }
 
   // zb <- Z + beta (Ub_i - Ub_j) of step k, from Z of step `first`; returns the sum of its squares
   static ELASTICGNN_INLINE Vec replay(const Sizes<R>& sizes, const R& rows, std::int64_t row,
@@ -101,36 +100,27 @@ struct Adjoint : Forward<T, L, Count, Runs, S, Tail> {
     if (extras.sizes) add(block, kLambda1, rows.fold(slope));
   }
 
-  // E for the edges that start in [low, high) at step k; `half` gets their sums of t.
-  void descend(int block, std::int64_t low, std::int64_t high, const States<T> at, int first, int k,
-               const T* pull_rows, bool fresh, T* t, T* half) {
+  // E for the edges that start in [low, high), with J as turn(i, slot, e, own, h); `half` gets their sums of t.
+  template <class Turn>
+  ELASTICGNN_INLINE void fall(std::int64_t low, std::int64_t high, const T* pull_rows, bool fresh, T* t, T* half,
+                              const Turn& turn) {
     const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const std::int64_t row = rows.stride();
-    Bag<R> own(pool, 0), sum(pool, 1), zb(pool, 2), h(pool, 3);
+    Bag<R> own(pool, 0), sum(pool, 1), h(pool, 3);
     for (std::int64_t i = low; i < high; ++i) {
-      for (int v = 0; v < rows.count(); ++v)
-        own[v] = rows.load(pull_rows + i * row, v), sum[v] = Vec{};
+      for (int v = 0; v < rows.count(); ++v) own[v] = rows.load(pull_rows + i * row, v), sum[v] = Vec{};
       std::int64_t e = g.first_edge[i];
-      const std::int64_t end = g.start[i + 1];
-      for (std::int64_t p = g.middle(i); p < end; ++p, ++e) {
-        const std::int64_t j = g.column[p];
-        if (g.far_nodes) {
-          g.fetch(pull_rows, g.column, p, row);
-          for (int now = first; now <= k; ++now) g.fetch(at.ub(now), g.column, p, row);
-        }
-        const Vec squares = replay(sizes, rows, row, at, first, k, i, j, e, zb);
+      for (std::int64_t p = g.middle(i), end = g.start[i + 1]; p < end; ++p, ++e) {
+        if (g.far_nodes) g.fetch(pull_rows, g.column, p, row);
+        const T* other = pull_rows + g.column[p] * row;
         const Vec share = sizes.gamma * g.weight(p);
-        N length{};
-        if constexpr (S != Shape::box) length = Proj::length(rows, squares);
-        if (extras.weight) charge_weight(sizes, length, zb, own, pull_rows + j * row, e);
         for (int v = 0; v < rows.count(); ++v) {
           const Vec before = fresh ? Vec{} : rows.load(t + e * row, v);
-          h[v] = before - share * (own[v] - rows.load(pull_rows + j * row, v));
+          h[v] = before - share * (own[v] - rows.load(other, v));
         }
-        if constexpr (S == Shape::box) apply_mask(sizes, zb, h, block);
-        else apply_jacobian(sizes, length, zb, h, block);
+        turn(i, p, e, own, h);
         for (int v = 0; v < rows.count(); ++v) {
           rows.store(t + e * row, v, h[v]);
           sum[v] += h[v];
@@ -140,47 +130,46 @@ struct Adjoint : Forward<T, L, Count, Runs, S, Tail> {
     }
   }
 
-  // E with the Jacobians that were kept: r (I - u u') with u = Z / lambda1 for the rows that moved, else I.
-  void turn(int block, std::int64_t low, std::int64_t high, const EmpOutside<T>& outside, int k,
-            const T* pull_rows, bool fresh, T* t, T* half) {
+  // E at step k, with Jacobians from replayed duals.
+  void descend(int block, std::int64_t low, std::int64_t high, const States<T> at, int first, int k,
+               const T* pull_rows, bool fresh, T* t, T* half) {
     const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const std::int64_t row = rows.stride();
+    Bag<R> zb(pool, 2);
+    fall(low, high, pull_rows, fresh, t, half, [&](auto i, auto p, auto e, Bag<R>& own, Bag<R>& h) {
+      const std::int64_t j = g.column[p];
+      for (int now = first; g.far_nodes && now <= k; ++now) g.fetch(at.ub(now), g.column, p, row);
+      const Vec squares = replay(sizes, rows, row, at, first, k, i, j, e, zb);
+      N length{};
+      if constexpr (S != Shape::box) length = Proj::length(rows, squares);
+      if (extras.weight) charge_weight(sizes, length, zb, own, pull_rows + j * row, e);
+      if constexpr (S == Shape::box) apply_mask(sizes, zb, h, block);
+      else apply_jacobian(sizes, length, zb, h, block);
+    });
+  }
+
+  // E with the Jacobians that were kept: r (I - u u') with u = Z / lambda1 for the rows that moved, else I.
+  void turn(int block, std::int64_t low, std::int64_t high, const EmpOutside<T>& outside, int k,
+            const T* pull_rows, bool fresh, T* t, T* half) {
+    const R rows = this->rows;
+    const std::int64_t row = rows.stride();
     const std::uint8_t* moved = outside.mask + k * problem.num_edges;
     const T* from = outside.rows[k * kMaxBlocks + block];
-    const N inverse = N{} + T(1) / problem.lambda1[0];
-    Bag<R> own(pool, 0), sum(pool, 1), u(pool, 2), h(pool, 3);
-    for (std::int64_t i = low; i < high; ++i) {
-      for (int v = 0; v < rows.count(); ++v)
-        own[v] = rows.load(pull_rows + i * row, v), sum[v] = Vec{};
-      std::int64_t e = g.first_edge[i];
-      const std::int64_t end = g.start[i + 1];
-      for (std::int64_t p = g.middle(i); p < end; ++p, ++e) {
-        if (g.far_nodes) g.fetch(pull_rows, g.column, p, row);
-        const T* other = pull_rows + g.column[p] * row;
-        const Vec share = sizes.gamma * g.weight(p);
-        for (int v = 0; v < rows.count(); ++v) {
-          const Vec before = fresh ? Vec{} : rows.load(t + e * row, v);
-          h[v] = before - share * (own[v] - rows.load(other, v));
-        }
-        if (moved[e]) {
-          Vec products{};
-          for (int v = 0; v < rows.count(); ++v) {
-            u[v] = rows.load(from, v);
-            products += u[v] * h[v];
-          }
-          const Vec along = rows.spread(rows.fold(products) * (inverse * inverse)), factor = P::splat(from[row]);
-          for (int v = 0; v < rows.count(); ++v) h[v] = factor * (h[v] - along * u[v]);
-          from += row + 1;
-        }
-        for (int v = 0; v < rows.count(); ++v) {
-          rows.store(t + e * row, v, h[v]);
-          sum[v] += h[v];
-        }
+    const T inverse = 1 / problem.lambda1[0], square = inverse * inverse;
+    Bag<R> u(pool, 2);
+    fall(low, high, pull_rows, fresh, t, half, [&](auto, auto, auto e, Bag<R>&, Bag<R>& h) {
+      if (!moved[e]) return;
+      Vec products{};
+      for (int v = 0; v < rows.count(); ++v) {
+        u[v] = rows.load(from, v);
+        products += u[v] * h[v];
       }
-      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * row, v, sum[v]);
-    }
+      const Vec along = rows.spread(rows.fold(products)) * square, factor = P::splat(from[row]);
+      for (int v = 0; v < rows.count(); ++v) h[v] = factor * (h[v] - along * u[v]);
+      from += row + 1;
+    });
   }
 
   // grad w_e -= gamma <Z_e after the step, G_tail - G_head>
@@ -193,7 +182,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S, Tail> {
       const Vec z = S == Shape::box ? Proj::clamp(sizes, rows, zb[v]) : zb[v] * factor;
       products += z * (own[v] - rows.load(other, v));
     }
-    extras.weight[e] -= over_runs(products * sizes.gamma);
+    extras.weight[e] -= P::sum(products * sizes.gamma);
   }
 
   // N1; `bar` holds the halves of `descend` and then bar, `grad_u` g and then v, `pull_rows` G and then S.
@@ -246,8 +235,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S, Tail> {
       add(block, kGamma, rows.fold(by_gamma - by_pile));
     }
     if (extras.scale)
-      extras.scale[i] += over_runs(sizes.gamma * by_share + by_change * (2 / s) -
-                                   sizes.gamma * by_pile * (2 / s));
+      extras.scale[i] += P::sum(sizes.gamma * by_share + (by_change - sizes.gamma * by_pile) * (2 / s));
   }
 
   // N2; reads S, writes G over bar.
@@ -285,7 +273,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S, Tail> {
       for (int v = 0; v < rows.count(); ++v)
         products += (rows.load(share_rows + own, v) - rows.load(share_rows + j, v)) *
                     (rows.load(u + own, v) - rows.load(u + j, v));
-      extras.weight[e] -= over_runs(products * sizes.pull);
+      extras.weight[e] -= P::sum(products * sizes.pull);
     }
   }
 
