@@ -193,11 +193,13 @@ def table(outcomes: Sequence[Outcome]) -> list[str]:
         if outcome.mode != "clean":
             key = (outcome.attack, outcome.mode, outcome.model)
             rows.setdefault(key, {})[outcome.rate] = outcome
-    lines = [f"{'attack':<10} {'mode':<9} {'model':<14}" + columns(["0 %", *percents(rates)])]
+    width = max([len("model"), *(len(model) for _, _, model in rows)])
+    head = f"{'attack':<10} {'mode':<9} {'model':<{width}}"
+    lines = [head + columns(["0 %", *percents(rates)])]
     for (method, mode, model), by_rate in sorted(rows.items()):
         cells = [clean[model, method], *(by_rate[rate] for rate in rates)]
         values = [f"{100 * cell.mean:.1f} ± {100 * cell.deviation:.1f}" for cell in cells]
-        lines.append(f"{method:<10} {mode:<9} {model:<14}" + columns(values))
+        lines.append(f"{method:<10} {mode:<9} {model:<{width}}" + columns(values))
     return lines
 
 
