@@ -14,8 +14,8 @@ from elasticgnn.solver.minimise import Found
 from elasticgnn.solver.native import build_scaled
 
 WIDEST = 1.5  # ratio of two neighbours up to which the line between them is a good start
-BLIND_COLD = 0.4  # of the steps of the nearest solution: no check before
-BLIND_BETWEEN = 0.25  # of the fewer steps of the two neighbours: no check before
+BLIND_COLD = 0.7  # of the steps of the nearest solution: no check before
+BLIND_BETWEEN = 0.35  # of the fewer steps of the two neighbours: no check before
 
 
 def solve_halving(instances: list[Instance], rtol: float) -> list[Found]:
