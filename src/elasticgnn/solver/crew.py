@@ -20,13 +20,15 @@ class Crew:
         self.pace = {threads: 0.0}  # seconds of a step on so many threads
 
     def advance(self, steps: int) -> None:
+        if self.threads == 1:
+            return self.run(steps, 1)
         probe = 0
-        if self.threads > 1 and steps > 2 * PROBE_STEPS and self.blocks % PROBE_EVERY == 0:
+        if steps > 2 * PROBE_STEPS and self.blocks % PROBE_EVERY == 0:
             for threads in (1, self.threads):
                 self._timed(PROBE_STEPS, threads)
                 probe += PROBE_STEPS
         self.blocks += steps > 0
-        self._timed(steps - probe, min(self.pace, key=lambda threads: self.pace[threads]))
+        return self._timed(steps - probe, min(self.pace, key=lambda threads: self.pace[threads]))
 
     def _timed(self, steps: int, threads: int) -> None:
         if steps == 0:

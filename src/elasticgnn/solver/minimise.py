@@ -1,7 +1,7 @@
 """The certified minimum of the elastic objective: checks, chooses a method, certifies."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -87,17 +87,19 @@ def solve(
     """The certified outcome of a method that begins at a flow (r, d) and a signal (n, d)."""
     begin = time.perf_counter()
     outcome = METHODS[method](instance, stop, *guess)
-    found = judged(instance, outcome, certify_outcome(instance, outcome), stop.rtol)
-    return replace(found, seconds=time.perf_counter() - begin)
+    measure = certify_outcome(instance, outcome)
+    return judged(instance, outcome, measure, stop.rtol, time.perf_counter() - begin)
 
 
-def judged(instance: Instance, outcome: Outcome, measure: Measure, rtol: float) -> Found:
-    """The outcome with its certificate; whoever timed it adds the seconds."""
+def judged(
+    instance: Instance, outcome: Outcome, measure: Measure, rtol: float, seconds: float = 0.0
+) -> Found:
+    """The outcome with its certificate."""
     return Found(
         Optimum(instance, outcome.signal, outcome.flow),
         measure,
         outcome.steps,
-        0.0,
+        seconds,
         measure.reaches(rtol),
         outcome.interrupted,
     )
