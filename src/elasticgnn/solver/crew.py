@@ -14,25 +14,27 @@ class Crew:
     can be ten times as fast. The bits must not depend on the number.
     """
 
-    def __init__(self, threads: int, run: Callable[[int, int], None]) -> None:
-        self.threads, self.run = threads, run  # run(steps, threads)
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
         self.blocks = 0
         self.pace = {threads: 0.0}  # seconds of a step on so many threads
 
-    def advance(self, steps: int) -> None:
+    def advance(self, steps: int, run: Callable[[int, int], None]) -> None:
+        """Have run(steps, threads) take the steps."""
         if self.threads == 1:
-            return self.run(steps, 1)
+            return run(steps, 1)
         probe = 0
         if steps > 2 * PROBE_STEPS and self.blocks % PROBE_EVERY == 0:
             for threads in (1, self.threads):
-                self._timed(PROBE_STEPS, threads)
+                self._timed(PROBE_STEPS, threads, run)
                 probe += PROBE_STEPS
         self.blocks += steps > 0
-        return self._timed(steps - probe, min(self.pace, key=lambda threads: self.pace[threads]))
+        best = min(self.pace, key=lambda threads: self.pace[threads])
+        return self._timed(steps - probe, best, run)
 
-    def _timed(self, steps: int, threads: int) -> None:
+    def _timed(self, steps: int, threads: int, run: Callable[[int, int], None]) -> None:
         if steps == 0:
             return
         begin = time.perf_counter()
-        self.run(steps, threads)
+        run(steps, threads)
         self.pace[threads] = (time.perf_counter() - begin) / steps

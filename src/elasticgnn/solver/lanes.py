@@ -52,7 +52,7 @@ class LaneAscent:
         self.handle = loops().Lanes(
             scaled.mesh.handle, scaled.channels, known.stride, scaled.entrywise, *self.arrays
         )
-        self.crew = Crew(scaled.threads, self._run)
+        self.crew = Crew(scaled.threads)
 
     def load(self, lane: int, lambda1: float, flow: Array | None) -> None:
         """Begin another problem at a flow (m, d); None stands for 0."""
@@ -62,7 +62,7 @@ class LaneAscent:
             rows[..., lane] = 0 if flow is None else flow
 
     def advance(self, steps: int) -> None:
-        self.crew.advance(steps)
+        self.crew.advance(steps, self._run)
 
     def _run(self, steps: int, threads: int) -> None:
         loops().solver_lanes(self.handle, steps, threads)
@@ -154,7 +154,7 @@ def solve_lanes(plan: Plan, scaled: native.Scaled, stop: Stop) -> None:
     ascent, steps, lanes = LaneAscent(scaled), 0, dict[int, Lane]()
     with GapProgress(stop.rtol) as progress:
         while True:
-            for number in set(range(LANES)) - set(lanes):
+            for number in sorted(set(range(LANES)) - set(lanes)):
                 if task := plan.next_task():
                     lanes[number] = Lane(task, scaled, stop, steps)
                     ascent.load(number, task.instance.lambda1, task.flow)

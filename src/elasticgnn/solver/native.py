@@ -207,7 +207,7 @@ class NativeAscent:
         self.ahead = np.zeros_like(self.flow)
         self.partial = np.empty(scaled.mesh.num_edges // CHUNK + 1)
         self.age = 0
-        self.crew = Crew(scaled.threads, self._run)
+        self.crew = Crew(scaled.threads)
 
     def load(self, flow: Array) -> None:
         """Go on from another flow."""
@@ -222,7 +222,7 @@ class NativeAscent:
         self.age = 0
 
     def advance(self, steps: int) -> None:
-        self.crew.advance(steps)
+        self.crew.advance(steps, self._run)
 
     def _run(self, steps: int, threads: int) -> None:
         scaled, state = self.scaled, (self.signal, self.flow, self.ahead, self.partial)
