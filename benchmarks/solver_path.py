@@ -23,6 +23,7 @@ def bench_paths(sides: tuple[int, ...] = SIDES) -> list[Record]:
 
     One thread: a ratio needs no more, and it is steady where other programs run too.
     """
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     records = []
     for side in sides:
@@ -33,6 +34,7 @@ def bench_paths(sides: tuple[int, ...] = SIDES) -> list[Record]:
     for norm in ("l1", "l21"):
         records.append(bench_path(f"Cora, d=7 {norm}", *cora(), norm))
         print(path_line(records[-1]), flush=True)
+    torch.set_num_threads(threads)
     return records
 
 

@@ -84,7 +84,10 @@ def cut_pursuit(x: Tensor, graph: Graph, lambda1: float) -> Answer:
         command = [cut_pursuit_python(), str(CUT_PURSUIT), *map(str, files)]
         # threads that wait without spinning: on a busy machine it is a hundred times faster
         quiet = os.environ | {"OMP_WAIT_POLICY": "passive"}
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=quiet)
+        ended = subprocess.run(command, capture_output=True, text=True, env=quiet)
+        if ended.returncode:
+            last = (ended.stderr.strip() or "no message").splitlines()[-1]
+            raise RuntimeError(f"exit code {ended.returncode}: {last}")
         answer = np.load(files[1])
         memory = {"memory_mb": float(answer["memory"])}
         return Answer(answer["signal"], float(answer["seconds"]), memory)

@@ -6,6 +6,7 @@ A violation is any signal, wherever it comes from, whose objective lies below ob
 proven lower bound above the objective. Small problems are also given to cvxpy with Clarabel.
 Prints one line per violation and a summary; the exit code is 1 if there was one. With --output
 each hundred problems are recorded when done, and a run that was stopped goes on after them.
+--paths examines the same problems as points of a path of seven values of lambda1.
 """
 
 import argparse
@@ -20,11 +21,12 @@ from numpy.random import Generator
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import Solution, minimise
+from elasticgnn.solver import Solution, minimise, minimise_path
 from elasticgnn.solver.instance import Instance, build_instance
 
 OUTSIDE_NODES = 10  # largest problem that the outside solver is asked about
 BATCH = 100  # problems per entry of the record
+PATH = (0.5, 0.7, 0.9, 1.0, 1.1, 1.6, 2.5)  # times lambda1, with --paths
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,21 @@ class Problem:
             max_steps=max_steps,
             method=method,
         )
+
+    def solve_on_path(self, rtol: float) -> Solution:
+        """The solution as the fourth of seven on a path."""
+        lambda1 = float(self.penalty.lambda1)
+        path = minimise_path(
+            self.x,
+            self.graph,
+            [lambda1 * ratio for ratio in PATH],
+            lambda2=float(self.penalty.lambda2),
+            norm=self.penalty.norm,
+            data_weight=self.data_weight,
+            order=self.order,
+            rtol=rtol,
+        )
+        return path.solutions[PATH.index(1.0)]
 
     def __str__(self) -> str:
         missing = 0 if self.data_weight is None else int((self.data_weight == 0).sum())
@@ -137,12 +154,12 @@ def outside_signal(problem: Problem) -> np.ndarray | None:
 
 
 def examine(
-    problem: Problem, rng: Generator, *, outside: bool, long_steps: int
+    problem: Problem, rng: Generator, *, outside: bool, long_steps: int, on_path: bool = False
 ) -> tuple[Solution, list[str]]:
     """One solve at a random precision, and everything that contradicts its certificate."""
     rtol, steps = 10.0 ** rng.uniform(-8, -1), int(rng.integers(0, 300))
     method = "papc" if rng.random() < 0.15 else "auto"
-    solution = problem.solve(rtol, steps, method)
+    solution = problem.solve_on_path(rtol) if on_path else problem.solve(rtol, steps, method)
     lower = solution.objective - solution.gap
     rivals = {"longer run": problem.solve(1e-13, long_steps)}
     found = []
@@ -192,14 +209,16 @@ class Tally:
         return Tally(**sums)
 
 
-def verify(count: int, outside: int, seed: int, long_steps: int, batch: int = 0) -> Tally:
+def verify(
+    count: int, outside: int, seed: int, long_steps: int, batch: int = 0, on_path: bool = False
+) -> Tally:
     """The tally of `count` problems drawn with (seed, batch), `outside` of them given to cvxpy."""
     rng = np.random.default_rng((seed, batch))
     total = Tally()
     for number in range(count):
         problem = random_problem(rng)
         ask = total.outside < outside and problem.graph.num_nodes <= OUTSIDE_NODES
-        solution, found = examine(problem, rng, outside=ask, long_steps=long_steps)
+        solution, found = examine(problem, rng, outside=ask, long_steps=long_steps, on_path=on_path)
         total += Tally(1, int(ask), int(solution.certified), int(bool(found)))
         for text in found:
             print(f"problem {number} of batch {batch}: {problem}: {text}")
@@ -210,13 +229,15 @@ def verify_all(options: argparse.Namespace) -> Tally:
     """All batches; those recorded in the output are not run again."""
     batches = -(-options.count // BATCH)
     settings = {"outside": options.outside, "seed": options.seed, "long_steps": options.long_steps}
+    settings |= {"paths": True} if options.paths else {}
     done = recorded(options.output, settings)
     for batch in range(batches):
         if str(batch) in done:
             continue
         count = min(BATCH, options.count - batch * BATCH)
         share = -(-options.outside // batches)
-        done[str(batch)] = verify(count, share, options.seed, options.long_steps, batch)
+        drawn = (options.seed, options.long_steps, batch, options.paths)
+        done[str(batch)] = verify(count, share, *drawn)
         if options.output:
             tallies = {name: asdict(tally) for name, tally in done.items()}
             record = settings | {"total": asdict(summed(done)), "batches": tallies}
@@ -244,6 +265,7 @@ def main() -> None:
     parser.add_argument("--outside", type=int, default=2_500, help="problems given to cvxpy")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--long-steps", type=int, default=5_000)
+    parser.add_argument("--paths", action="store_true", help="examine points of paths")
     parser.add_argument("--output", type=Path, help="JSON file to record in and to go on from")
     options = parser.parse_args()
     torch.set_num_threads(1)

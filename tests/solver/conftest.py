@@ -1,4 +1,4 @@
-"""The random problems of scripts/verify_certificate.py, for the tests of this folder."""
+"""The random problems of a script and the tables of a benchmark, for the tests of this folder."""
 
 import importlib.util
 import sys
@@ -7,15 +7,24 @@ from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "verify_certificate.py"
+ROOT = Path(__file__).parents[2]
+
+
+def load_file(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up by name
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")
 def verify_certificate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("verify_certificate", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["verify_certificate"] = module  # dataclasses look their module up by name
-    spec.loader.exec_module(module)
-    return module
+    return load_file(ROOT / "scripts" / "verify_certificate.py")
+
+
+@pytest.fixture(scope="session")
+def solver_tables() -> ModuleType:
+    return load_file(ROOT / "benchmarks" / "solver_tables.py")

@@ -1,5 +1,6 @@
-"""Every example of docs/solver.md runs and says what the page says."""
+"""Every example of docs/solver.md runs and says what the page says; its tables are the records."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -35,6 +36,12 @@ def test_python_examples_print_what_their_comments_say(capsys):
         said = capsys.readouterr().out.splitlines()
         for line, pattern in zip(said, expected_lines(block), strict=True):
             assert re.fullmatch(pattern, line), (line, pattern)
+
+
+@pytest.mark.parametrize("name", ["rivals", "largest", "paths"])
+def test_tables_of_the_page_are_those_of_the_records(solver_tables, name):
+    results = json.loads(solver_tables.RESULTS.read_text())
+    assert solver_tables.all_tables(results)[name] in PAGE
 
 
 @pytest.fixture

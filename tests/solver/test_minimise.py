@@ -1,6 +1,7 @@
 """The solver: known answers, agreement of its methods, options, and what it refuses."""
 
 import math
+import weakref
 from unittest import mock
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import backends, minimise, native
+from elasticgnn.solver import backends, lanes, minimise, native
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.papc import PaperState, paper_step
 from marks import needs_kernels
@@ -114,6 +115,22 @@ def test_float32_steps_follow_the_float64_ones(weighted, channels, lambda2):
     assert narrow.ascent.flow.dtype == np.float32
     # 15 steps on numbers of size 1: a few dozen roundings of 6e-8
     np.testing.assert_allclose(narrow.ascent.flow, wide.ascent.flow, atol=1e-5)
+
+
+@needs_kernels
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_an_ascent_is_freed_with_its_last_name(side_by_side):
+    # a cycle of references would keep its arrays until the collector happens to run
+    graph, x = grid_graph(4, 4), normal(16, 1)
+    scaled = native.build_scaled(build_instance(x, graph, ElasticPenalty(0.2, 0.0), None, 0))
+    if side_by_side:
+        ascent = lanes.LaneAscent(scaled)
+    else:
+        ascent = native.NativeAscent(scaled, scaled.stiff, scaled.center, np.float32)
+    ascent.advance(3)
+    seen = weakref.ref(ascent)
+    del ascent
+    assert seen() is None
 
 
 @needs_kernels

@@ -15,6 +15,7 @@ ELASTICGNN_DECLARE(int advance_float(const Ascent<float>&, int, int);
                    int advance_double(const Ascent<double>&, int, int);
                    void keep_float(const Pair&, const float*, double*);
                    void keep_double(const Pair&, const double*, double*);
+                   void advance_lanes(const Lanes&, int, int);
                    void flow_signal(const Pair&, double*); GapTerms gap_terms(const Pair&);)
 
 namespace elasticgnn {
@@ -149,6 +150,35 @@ void bind_solver(nb::module_& module) {
                     : run(float(), ELASTICGNN_PICK(advance_float));
       },
       "Steps of the accelerated dual ascent; returns the steps since its last restart.");
+  module.attr("LANES") = LANES;
+  nb::class_<Lanes>(module, "Lanes").def(
+      "__init__", [](Lanes* self, const Mesh& mesh, int channels, int stride, bool entrywise,
+                     Rows base, Rows gain, Rows step, Rows weight, Rows mix, Rows lambda1,
+                     Rows signal, Rows flow, Rows ahead, Rows age, Rows partial, Rows sum) {
+        new (self) Lanes{mesh,
+                         channels,
+                         stride,
+                         entrywise,
+                         at<const float>(base),
+                         at<const float>(gain),
+                         at<const float>(step),
+                         at<const float>(weight),
+                         at<const float>(mix),
+                         at<const float>(lambda1),
+                         at<float>(signal),
+                         at<float>(flow),
+                         at<float>(ahead),
+                         at<std::int32_t>(age),
+                         at<double>(partial),
+                         at<float>(sum)};
+      });
+  module.def(
+      "solver_lanes",
+      [](const Lanes& lanes, int steps, int threads) {
+        nb::gil_scoped_release release;
+        ELASTICGNN_PICK(advance_lanes)(lanes, steps, threads);
+      },
+      "Steps of the ascents for several lambda1 side by side; `age` counts on in place.");
   nb::class_<Pair>(module, "Pair").def(
       "__init__",
       [](Pair* self, const Mesh& mesh, int channels, int threads, bool entrywise, double lambda1,

@@ -36,6 +36,28 @@ struct Ascent {
   double* partial;  // one per 4096 edges, scratch
 };
 
+// Ascents for several lambda1 side by side: the lane of one is the innermost index, so rows are read
+// and written as whole vectors. step, weight and mix are per edge (stride 1) or shared (stride 0).
+constexpr int LANES = 8;
+
+struct Lanes {
+  Mesh mesh;
+  int channels, stride;
+  bool entrywise;
+  const float* base;     // b (n, d)
+  const float* gain;     // 1/h (n,)
+  const float* step;     // of the flow
+  const float* weight;   // w
+  const float* mix;      // lambda2 / (beta + lambda2): share of the excess that the prox keeps
+  const float* lambda1;  // (LANES,)
+  float* signal;         // U (n, d, LANES), scratch
+  float* flow;           // V (m, d, LANES)
+  float* ahead;          // V with momentum (m, d, LANES)
+  std::int32_t* age;     // (LANES,) steps since the last restart
+  double* partial;       // LANES per 4096 nodes, scratch
+  float* sum;            // (d, LANES) per thread, scratch aligned to 64 bytes
+};
+
 // A pair whose gap is wanted.
 struct Pair {
   Mesh mesh;

@@ -145,6 +145,13 @@ struct Pack {
     if constexpr (sizeof(T) == 4 && L == 16) return (Vec)_mm512_sqrt_ps((__m512)value);
     if constexpr (sizeof(T) == 8 && L == 8) return (Vec)_mm512_sqrt_pd((__m512d)value);
 #endif
+#if defined(__AVX2__)
+    if constexpr (sizeof(T) == 4 && L == 8) return (Vec)_mm256_sqrt_ps((__m256)value);
+    if constexpr (sizeof(T) == 8 && L == 4) return (Vec)_mm256_sqrt_pd((__m256d)value);
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(T) == 4 && L == 4) return (Vec)_mm_sqrt_ps((__m128)value);
+#endif
     for (int lane = 0; lane < L; ++lane) value[lane] = square_root(value[lane]);
     return value;
   }

@@ -67,7 +67,7 @@ class Found:
         """The record for users; `value` is the signal in the shape of x."""
         instance, flow = self.optimum.instance, self.optimum.flow
         weight = instance.row_weight[:, None]
-        dual = np.divide(flow, weight, out=np.zeros_like(flow), where=weight > 0)
+        dual = flow / np.where(weight > 0, weight, np.inf)
         return Solution(
             value=value,
             dual=torch.from_numpy(dual).reshape(len(dual), *value.shape[1:]),
@@ -88,12 +88,19 @@ def solve(
     begin = time.perf_counter()
     outcome = METHODS[method](instance, stop, *guess)
     measure = certify_outcome(instance, outcome)
+    return judged(instance, outcome, measure, stop.rtol, time.perf_counter() - begin)
+
+
+def judged(
+    instance: Instance, outcome: Outcome, measure: Measure, rtol: float, seconds: float = 0.0
+) -> Found:
+    """The outcome with its certificate."""
     return Found(
         Optimum(instance, outcome.signal, outcome.flow),
         measure,
         outcome.steps,
-        time.perf_counter() - begin,
-        measure.reaches(stop.rtol),
+        seconds,
+        measure.reaches(rtol),
         outcome.interrupted,
     )
 

@@ -1,6 +1,5 @@
 """Order 0 on the compiled loops: the problem in the scaled signal U = s F (kernels/solver.h)."""
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,14 +8,13 @@ import torch
 from numpy.typing import NDArray
 
 from elasticgnn.kernels import native
+from elasticgnn.solver.crew import Crew
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import EPS, Bounds, Measure
 from elasticgnn.solver.mesh import Mesh, loops
 
 CHUNK = 4096
 ALONE = 50_000  # values of flow below which a second thread costs more than it brings
-PROBE_EVERY = 6  # blocks between two trials of one thread against all
-PROBE_STEPS = 4
 INSIDE = 1 - 1e-6  # share of its radius up to which a flow lies inside its ball, not on it
 
 
@@ -161,26 +159,47 @@ def measure_scaled(
     return Measure(known.objective, known.gap + extra + noise, known.rounding + noise)
 
 
+@dataclass(frozen=True)
+class Coefficients:
+    """What a step multiplies with, in the precision of its numbers."""
+
+    shift: Array  # (d,): differences do not see it, so what float32 holds is centred first
+    base: NDArray[np.floating]  # b - shift (n, d)
+    gain: NDArray[np.floating]  # 1 / h (n,)
+    stride: int  # 0: one number stands for all edges
+    step: NDArray[np.floating]  # (m,) or (1,)
+    weight: NDArray[np.floating]
+    mix: NDArray[np.floating]  # share of the excess that the prox keeps
+
+
+def coefficients(scaled: Scaled, stiff: Array, center: Array, dtype: type) -> Coefficients:
+    """The coefficients for data of stiffness h (n,) and centre b (n, d)."""
+    total = stiff.sum()
+    shift = (stiff @ center) / total if total > 0 else center.sum(0)
+    step, beta = _steps(scaled, stiff)
+    mix = np.zeros_like(beta) if scaled.lambda2 == 0 else scaled.lambda2 / (beta + scaled.lambda2)
+    rows = [step, scaled.weight, mix]
+    stride = int(any(len(r) and (r != r[0]).any() for r in rows))
+    return Coefficients(
+        shift,
+        np.ascontiguousarray(center - shift, dtype=dtype),
+        np.ascontiguousarray(1 / stiff, dtype=dtype),
+        stride,
+        *(np.ascontiguousarray(r if stride else r[:1], dtype=dtype) for r in rows),
+    )
+
+
 class NativeAscent:
     """The accelerated ascent on the compiled loops, in float32 or float64."""
 
     def __init__(self, scaled: Scaled, stiff: Array, center: Array, dtype: type) -> None:
         self.scaled, self.stiff, self.dtype = scaled, stiff, dtype
         self.center = center
-        # differences do not see a shift: what float32 holds is centred first
-        total = stiff.sum()
-        self.shift = (stiff @ center) / total if total > 0 else center.sum(0)
-        step, beta = _steps(scaled, stiff)
-        mix = (
-            np.zeros_like(beta) if scaled.lambda2 == 0 else scaled.lambda2 / (beta + scaled.lambda2)
-        )
-        rows = [step, scaled.lambda1 * scaled.weight, mix]
-        self.stride = int(any(len(r) and (r != r[0]).any() for r in rows))
-        self.rows: list[NDArray[np.floating]] = [
-            np.ascontiguousarray(r if self.stride else r[:1], dtype=dtype) for r in rows
-        ]
-        self.gain: NDArray[np.floating] = np.ascontiguousarray(1 / stiff, dtype=dtype)
-        self.base: NDArray[np.floating] = np.ascontiguousarray(center - self.shift, dtype=dtype)
+        known = coefficients(scaled, stiff, center, dtype)
+        self.shift, self.base, self.gain = known.shift, known.base, known.gain
+        self.stride = known.stride
+        radius = scaled.lambda1 * (scaled.weight if known.stride else scaled.weight[:1])
+        self.rows = [known.step, np.ascontiguousarray(radius, dtype=dtype), known.mix]
         self.signal = np.empty_like(self.base)
         self.flow: NDArray[np.floating] = np.zeros(
             (scaled.mesh.num_edges, scaled.channels), dtype=dtype
@@ -188,8 +207,7 @@ class NativeAscent:
         self.ahead = np.zeros_like(self.flow)
         self.partial = np.empty(scaled.mesh.num_edges // CHUNK + 1)
         self.age = 0
-        self.blocks = 0
-        self.pace = {scaled.threads: 0.0}  # seconds of a step on so many threads
+        self.crew = Crew(scaled.threads)
 
     def load(self, flow: Array) -> None:
         """Go on from another flow."""
@@ -204,24 +222,10 @@ class NativeAscent:
         self.age = 0
 
     def advance(self, steps: int) -> None:
-        """Run `steps` steps on one thread or on all, whichever was faster when last tried.
-
-        Threads wait for each other twice a step: where other programs hold a core, one thread
-        alone can be ten times as fast. The bits do not depend on the number.
-        """
-        probe = 0
-        if self.scaled.threads > 1 and steps > 2 * PROBE_STEPS and self.blocks % PROBE_EVERY == 0:
-            for threads in (1, self.scaled.threads):
-                self._run(PROBE_STEPS, threads)
-                probe += PROBE_STEPS
-        self.blocks += steps > 0
-        self._run(steps - probe, min(self.pace, key=lambda threads: self.pace[threads]))
+        self.crew.advance(steps, self._run)
 
     def _run(self, steps: int, threads: int) -> None:
-        if steps == 0:
-            return
-        begin, scaled = time.perf_counter(), self.scaled
-        state = (self.signal, self.flow, self.ahead, self.partial)
+        scaled, state = self.scaled, (self.signal, self.flow, self.ahead, self.partial)
         self.age = loops().solver_advance(
             self.dtype is np.float64,
             scaled.mesh.handle,
@@ -236,7 +240,6 @@ class NativeAscent:
             steps,
             self.age,
         )
-        self.pace[threads] = (time.perf_counter() - begin) / steps
 
 
 def _steps(scaled: Scaled, stiff: Array) -> tuple[Array, Array]:

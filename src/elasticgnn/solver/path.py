@@ -10,10 +10,13 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver.ascend import Stop
+from elasticgnn.solver.halving import solve_halving
 from elasticgnn.solver.instance import Array, Instance, build_instance
+from elasticgnn.solver.lanes import can_share
 from elasticgnn.solver.minimise import Found, first_guess, solve
 from elasticgnn.solver.solution import Solution
 
+SIDE_BY_SIDE = 4  # values from which on they are solved side by side
 BLIND_SHARE = 0.7  # of the steps that the last value took
 BLIND_FROM = 30  # steps: below, a start may well be good enough already
 
@@ -51,28 +54,42 @@ def minimise_path(
     order: int = 0,
     rtol: float = 1e-6,
 ) -> Path:
-    """The solution for every lambda1, solved from the smallest up with warm starts.
+    """The solution for every lambda1.
 
-    The dual is piecewise linear in lambda1 for one channel, and nearly so for several: each solve
-    begins at the line through the last two duals.
+    The dual is piecewise linear in lambda1 for one channel, and nearly so for several. Several
+    values are solved side by side, half of them from the line between two known duals
+    (solver/halving.py). Where that cannot be (missing values, order > 0, rtol below float32's
+    reach) each solve begins at the line through the last two duals, from the smallest value up.
     """
     values = [float(value) for value in lambda1s]
-    found: dict[float, Found] = {}
-    problem: Instance | None = None
+    instances: dict[float, Instance] = {}
     for value in sorted(set(values)):
         penalty = ElasticPenalty(value, lambda2, norm)
-        if problem is None or not math.isfinite(value):
+        if not instances or not math.isfinite(value):
             problem = build_instance(x, graph, penalty, data_weight, order)
-        instance = replace(problem, lambda1=value)
-        stop = Stop(rtol, blind_steps=_blind_steps(instance, found))
-        found[value] = solve(instance, stop, _ahead(instance, found))
-        if found[value].interrupted:
-            raise KeyboardInterrupt
+        instances[value] = replace(problem, lambda1=value)
+    found = _solve_all(instances, rtol)
     solutions = {
         value: one.solution(torch.from_numpy(one.optimum.signal).reshape(x.shape))
         for value, one in found.items()
     }
     return Path(tuple(values), tuple(solutions[value] for value in values))
+
+
+def _solve_all(instances: dict[float, Instance], rtol: float) -> dict[float, Found]:
+    """The solution for each value, which ascend: side by side where that serves."""
+    found: dict[float, Found] = {}
+    shared = {value: one for value, one in instances.items() if value > 0 and can_share(one, rtol)}
+    if len(shared) < SIDE_BY_SIDE:
+        shared = {}
+    for value in [value for value in instances if value not in shared]:
+        stop = Stop(rtol, blind_steps=_blind_steps(instances[value], found))
+        found[value] = solve(instances[value], stop, _ahead(instances[value], found))
+        if found[value].interrupted:
+            raise KeyboardInterrupt
+    if shared:
+        found |= zip(shared, solve_halving(list(shared.values()), rtol), strict=True)
+    return found
 
 
 def _ahead(instance: Instance, found: dict[float, Found]) -> tuple[Array, Array]:
