@@ -46,7 +46,7 @@ template <class Kernel, class Problem, class Job>
 void run(Kernel kernel, const Problem& problem, const Job& job, const nb::callable& allocate) {
   const std::size_t bytes = kernel(problem, job, nullptr);
   const nb::object buffer = allocate(bytes == 0 ? 64 : bytes);
-  char* scratch = memory_of(buffer, bytes);
+  char* scratch = memory_of(buffer);
   nb::gil_scoped_release release;
   kernel(problem, job, scratch);
 }

@@ -49,7 +49,7 @@ void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
   const PackedKept* wanted = kept[0] ? &store : nullptr;
   const std::size_t bytes = kernel(problem, nullptr, nullptr, wanted, nullptr);
   const nb::object buffer = allocate(bytes);
-  char* scratch = memory_of(buffer, bytes);
+  char* scratch = memory_of(buffer);
   {
     nb::gil_scoped_release release;
     kernel(problem, at<float>(rows[0]), at<float>(rows[1]), wanted, scratch);
@@ -64,7 +64,7 @@ void backward(const Sizes& sizes, const Tables& tables, const Settings& settings
   const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), nullptr, nullptr};
   const std::size_t bytes = kernel(problem, nullptr, nullptr, store, nullptr);
   const nb::object buffer = allocate(bytes);
-  char* scratch = memory_of(buffer, bytes);
+  char* scratch = memory_of(buffer);
   nb::gil_scoped_release release;
   kernel(problem, at<float>(rows[0]), at<float>(rows[1]), store, scratch);
 }
