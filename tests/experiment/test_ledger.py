@@ -64,8 +64,12 @@ def test_a_claim_of_a_living_process_is_left_alone(ledger):
 def test_the_claim_of_a_dead_process_is_planned_again(ledger):
     ledger.plan({ONE: 1})
     claim = ledger.claim(1)[0]
-    child = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
-                           capture_output=True, text=True, check=True)  # fmt: skip
+    child = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     gone = {**worker_identity(), "pid": int(child.stdout), "start": "1"}
     ledger.set_attribute(claim, "worker", gone)
     ledger.plan({ONE: 1})

@@ -35,8 +35,11 @@ def test_halving_gives_more_runs_to_the_better_half_only():
         counts = {**counts, **wanted.runs}
         if wanted.final:
             break
-    assert counts == {**dict.fromkeys(SETTINGS[:4], 1), **dict.fromkeys(SETTINGS[4:6], 2),
-                      **dict.fromkeys(SETTINGS[6:], 5)}  # fmt: skip
+    assert counts == {
+        **dict.fromkeys(SETTINGS[:4], 1),
+        **dict.fromkeys(SETTINGS[4:6], 2),
+        **dict.fromkeys(SETTINGS[6:], 5),
+    }
     assert trained_runs == expected_runs(8, HALVING, 5) == 8 + 4 + 6
 
 

@@ -193,9 +193,12 @@ def test_gradient_is_finite_for_edges_of_weight_zero(implementation):
     graph = random_graph(8, 14)
     weight = torch.zeros(graph.num_edges, dtype=torch.float64, requires_grad=True)
     out = elastic_message_passing(
-        normal_rows(8, 2), graph, ElasticPenalty(), edge_weight=weight,
+        normal_rows(8, 2),
+        graph,
+        ElasticPenalty(),
+        edge_weight=weight,
         implementation=implementation,
-    )  # fmt: skip
+    )
     out.square().sum().backward()
     assert bool(torch.isfinite(weight.grad).all())
     assert float(weight.grad.abs().max()) > 0

@@ -17,13 +17,6 @@ pytestmark = needs_kernels
 PENALTY = ElasticPenalty(0.4, 1.5)
 
 
-@pytest.fixture
-def restore_threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("lean", [False, True])
 @pytest.mark.parametrize("keep", [1, 2])

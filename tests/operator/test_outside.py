@@ -13,13 +13,6 @@ from strategies import graphs, normal_rows, random_graph
 pytestmark = needs_kernels
 
 
-@pytest.fixture
-def restore_threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 def value_and_gradient(x, graph, penalty, steps, implementation="fused"):
     rows = x.clone().requires_grad_()
     out = elastic_message_passing(rows, graph, penalty, steps, implementation=implementation)
@@ -77,18 +70,9 @@ def test_bits_do_not_depend_on_the_number_of_threads(restore_threads):
         assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
-def test_running_out_of_memory_is_an_error_not_a_crash(monkeypatch):
-    real, calls = outside.scratch, []
-
-    def scarce(count):
-        calls.append(count)
-        if len(calls) > 3:
-            raise MemoryError("no more")
-        return real(count)
-
-    monkeypatch.setattr(outside, "scratch", scarce)
+def test_memory_that_runs_out_is_an_error_not_a_crash(scarce_memory):
     x = (5 * normal_rows(100, 20)).requires_grad_()
-    with pytest.raises(MemoryError, match="no more"):
+    with pytest.raises(MemoryError, match="no memory for the rows"):
         elastic_message_passing(x, random_graph(100, 400), ElasticPenalty(0.1, 1.0), 5)
 
 

@@ -17,13 +17,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def restore_threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 def value_and_gradient(x, graph, penalty, steps, implementation="fused", dtype=torch.float32):
     rows = x.to(dtype).requires_grad_()
     out = elastic_message_passing(rows, graph, penalty, steps, implementation=implementation)
@@ -168,20 +161,10 @@ def test_a_second_derivative_is_refused_not_wrong():
         grad.square().sum().backward()
 
 
-def test_memory_that_runs_out_is_an_error_not_a_crash(monkeypatch):
-    real = packed._bytes
-    calls = []
-
-    def scarce(count):
-        calls.append(count)
-        if len(calls) > 1:
-            raise MemoryError("no memory for the rows")
-        return real(count)
-
-    monkeypatch.setattr(packed, "_bytes", scarce)
-    x = normal_rows(50, 3).float().requires_grad_()
+def test_memory_that_runs_out_is_an_error_not_a_crash(scarce_memory):
+    x = (5 * normal_rows(500, 3)).float().requires_grad_()
     with pytest.raises(MemoryError, match="no memory for the rows"):
-        elastic_message_passing(x, random_graph(50, 100), ElasticPenalty(0.3, 1.0), 4)
+        elastic_message_passing(x, random_graph(500, 2000), ElasticPenalty(0.1, 1.0), 20)
 
 
 def test_runs_side_by_side_equal_runs_alone():

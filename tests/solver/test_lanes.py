@@ -132,3 +132,8 @@ def test_every_start_lies_between_two_values_that_are_solved_before(count):
 
 def test_values_far_apart_all_begin_at_zero():
     assert not any(halving.bracket_ends([0.1, 1.0, 10.0, 100.0]).values())
+
+
+@needs_kernels
+def test_python_and_the_loops_agree_on_the_number_of_lanes():
+    assert loops().LANES == lanes.LANES

@@ -15,6 +15,8 @@ from elasticgnn.solver.smoother import EXPECTED_FAILED_CHECKS, ElasticSmoother
 from solver_signals import chain, random_graph, steps
 
 
+# scikit-learn warns of checks that do not apply (array API, sparse containers); those that fail are
+# listed with their reasons in EXPECTED_FAILED_CHECKS, and the test wants exactly these to fail
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learns_checks_fail_only_where_expected():
     results = check_estimator(

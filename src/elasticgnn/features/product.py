@@ -34,7 +34,8 @@ def feature_product(
         value = features.value * keep.to(features.device) * (1 / (1 - dropout))
     else:
         value = features.value
-    product: Tensor = SparseProduct.apply(features, value, weight)  # type: ignore[no-untyped-call]  # torch's
+    apply: Any = SparseProduct.apply  # torch gives it no types
+    product: Tensor = apply(features, value, weight)
     return product
 
 

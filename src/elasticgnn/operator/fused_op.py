@@ -260,7 +260,8 @@ class _Transformable(torch.autograd.Function):
 def propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The registered operator, also inside torch.func transforms."""
     if torch._C._are_functorch_transforms_active():
-        return _Transformable.apply(*arguments)  # type: ignore[no-untyped-call]  # torch's
+        apply: Any = _Transformable.apply  # torch gives it no types
+        return apply(*arguments)
     if arguments[13] == 0 and is_unwatched(arguments[0]):
         return _propagate(*arguments)
     return torch.ops.elasticgnn.propagate(*arguments)

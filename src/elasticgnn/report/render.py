@@ -14,9 +14,24 @@ from elasticgnn.report.table import Entry, Table
 
 MARKS = {"within": "=", "above": "↑", "below": "↓", "not run": "", "not in the paper": ""}
 COLUMNS = (
-    "study", "dataset", "level", "model", "mean", "std", "low", "high", "runs", "paper_mean",
-    "paper_std", "verdict", "paired_mean", "paired_low", "paired_high", "search", "setting",
-)  # fmt: skip
+    "study",
+    "dataset",
+    "level",
+    "model",
+    "mean",
+    "std",
+    "low",
+    "high",
+    "runs",
+    "paper_mean",
+    "paper_std",
+    "verdict",
+    "paired_mean",
+    "paired_low",
+    "paired_high",
+    "search",
+    "setting",
+)
 
 
 def number(value: float, digits: int) -> str:
@@ -184,13 +199,24 @@ def columns(table: Table) -> tuple[str, ...]:
 def to_row(table: Table, entry: Entry) -> dict[str, Any]:
     ours, pair, paper, result = entry.ours, entry.against_baseline, entry.published, entry.result
     values = (
-        table.spec.name, entry.cell.dataset, entry.cell.level, entry.cell.model,
-        ours and ours.mean, ours and finite(ours.deviation),
-        ours and finite(ours.low), ours and finite(ours.high), ours and ours.count,
-        paper and paper.mean, paper and paper.std, entry.verdict,
-        pair and pair.mean, pair and finite(pair.low), pair and finite(pair.high),
-        result and result.search, result and table.setting_label(entry.cell, result.selected),
-    )  # fmt: skip
+        table.spec.name,
+        entry.cell.dataset,
+        entry.cell.level,
+        entry.cell.model,
+        ours and ours.mean,
+        ours and finite(ours.deviation),
+        ours and finite(ours.low),
+        ours and finite(ours.high),
+        ours and ours.count,
+        paper and paper.mean,
+        paper and paper.std,
+        entry.verdict,
+        pair and pair.mean,
+        pair and finite(pair.low),
+        pair and finite(pair.high),
+        result and result.search,
+        result and table.setting_label(entry.cell, result.selected),
+    )
     attack = result and result.attack
     of_attack = (attack.file, attack.rate, attack.fingerprint) if attack else (None, None, None)
     return dict(zip(columns(table), (*values, *of_attack), strict=False))

@@ -43,7 +43,9 @@ def attach_gradient(x: Tensor, graph: Graph, penalty: ElasticPenalty, optimum: O
     inputs = (x, *strengths, graph.weight)
     if not torch.is_grad_enabled() or not any(t.requires_grad for t in inputs):
         return value
-    return _Minimiser.apply(*inputs, value, optimum)  # type: ignore[no-untyped-call]  # torch's apply is untyped
+    apply: Any = _Minimiser.apply  # torch gives it no types
+    attached: Tensor = apply(*inputs, value, optimum)
+    return attached
 
 
 class _Minimiser(torch.autograd.Function):

@@ -20,7 +20,7 @@ from elasticgnn.solver.mesh import loops
 from elasticgnn.solver.minimise import Found, certify_outcome, judged, solve
 from elasticgnn.solver.progress import GapProgress
 
-LANES = 8  # as in kernels/solver.h
+LANES = 8  # as in kernels/solver.h, which a test compares
 
 Flows = NDArray[np.float32]
 

@@ -97,7 +97,7 @@ def read_model_file(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no iterator
+            state = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except SafetensorError as error:
         raise ValueError(f"{path} must be a safetensors file, got: {error}") from None
     if metadata.get("format") != FORMAT:

@@ -1,0 +1,63 @@
+"""The gradient of x through loops that keep what they like, as much as there is.
+
+torch.library's operators promise the shapes of what they keep beforehand; these loops know them
+only when they are done.
+"""
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from elasticgnn.operator.kernel_call import scratch
+
+
+class Kept:
+    """Tables of known size, and the memory that the loops ask for while they fill them."""
+
+    def __init__(self, *tables: Tensor) -> None:
+        self.tables = tables
+        self.pieces: list[Tensor] = []  # what the tables point to
+
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        return tuple(table.data_ptr() for table in self.tables)
+
+    def more(self, count: int) -> Tensor:
+        self.pieces.append(scratch(count))
+        return self.pieces[-1]
+
+
+class Route(Protocol):
+    """A way through the compiled loops, in both directions; tensors are contiguous."""
+
+    def forward(self, x: Tensor, out: Tensor) -> Any:
+        """Fill `out`; returns what the gradient will need."""
+
+    def backward(self, grad: Tensor, grad_x: Tensor, kept: Any) -> None:
+        """Fill `grad_x`."""
+
+
+def propagate_kept(x: Tensor, route: Route) -> Tensor:
+    """x after the route's steps; differentiable in x, once."""
+    apply: Any = _Propagate.apply  # torch gives it no types
+    out: Tensor = apply(x, route)
+    return out
+
+
+class _Propagate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, route: Route) -> Tensor:
+        rows = x.detach().contiguous()
+        out = torch.empty_like(rows)
+        ctx.route, ctx.kept = route, route.forward(rows, out)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        grad = grad.contiguous()
+        grad_x = torch.empty_like(grad)
+        ctx.route.backward(grad, grad_x, ctx.kept)
+        return grad_x, None
