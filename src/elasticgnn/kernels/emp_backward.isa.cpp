@@ -153,7 +153,7 @@ void replay_segment(Loop& loop, const EmpBackward<T>& job, const States<T>& at, 
   else copy_rows(plan.by_slot, job.nodes + (first / job.every - 1) * nodes, at.u(first), row);
   if (first > 0)
     loop.sweep(plan.by_slot, [&](auto low, auto high) {
-      loop.weigh(low, high, at.dual[first], half, at.q(first));
+      loop.weigh(low, high, at.dual[first], at.q(first));
     });
   States<T> again = at;
   again.half = half;

@@ -92,11 +92,11 @@ struct Forward {
     }
   }
 
-  // B1 for the edges that start in [low, high), and their part of Q. If `moved` (m) is given, it is marked which
-  // rows the projection moved, and those and their factors go to `box`; returns their end.
-  template <bool Keep = false>
-  T* ascend(std::int64_t low, std::int64_t high, const T* ub, const T* from, T* to, T* half,
-            std::uint8_t* moved = nullptr, T* box = nullptr) {
+  // B1 for the edges that start in [low, high); done(sizes, tables, rows, i, sum) takes their part of Q of node i. If `moved` (m) is
+  // given, it is marked which rows the projection moved, and those and their factors go to `box`; returns their end.
+  template <bool Keep, class Done>
+  ELASTICGNN_INLINE T* ascend(std::int64_t low, std::int64_t high, const T* ub, const T* from, T* to,
+                              std::uint8_t* moved, T* box, const Done& done) {
     const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
@@ -133,48 +133,96 @@ struct Forward {
           sum[v] += w * z[v];
         }
       }
-      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * stride, v, sum[v]);
+      done(sizes, g, rows, i, sum);
     }
     return box;
   }
 
-  // sum[v] = half of node i minus the weighted dual rows of the edges that end at i
-  static ELASTICGNN_INLINE void finish(const Tables<T>& g, const R& rows, const T* dual,
-                                       const T* half, std::int64_t i, Bag<R>& sum) {
-    for (int v = 0; v < rows.count(); ++v) sum[v] = Vec{};
-    gather(g, rows, dual, g.edge, g.far_edges, g.start[i], g.middle(i), sum);
-    for (int v = 0; v < rows.count(); ++v) sum[v] = rows.load(half + i * rows.stride(), v) - sum[v];
+  // sum[v] -= the weighted dual rows of the edges that end at i
+  static ELASTICGNN_INLINE void finish(const Tables<T>& g, const R& rows, const T* dual, std::int64_t i,
+                                       Bag<R>& sum, Bag<R>& ending) {
+    for (int v = 0; v < rows.count(); ++v) ending[v] = Vec{};
+    gather(g, rows, dual, g.edge, g.far_edges, g.start[i], g.middle(i), ending);
+    for (int v = 0; v < rows.count(); ++v) sum[v] -= ending[v];
   }
 
-  // B2
-  void settle(std::int64_t low, std::int64_t high, const T* dual, const T* half, const T* ub,
-              const T* q_old, T* q_new, T* u, T* out) {
-    const R rows = this->rows;
-    const Sizes<R> sizes(rows, problem);
-    const Tables<T> g(plan);
-    const std::int64_t stride = rows.stride();
-    Bag<R> sum(pool, 0);
-    for (std::int64_t i = low; i < high; ++i) {
-      finish(g, rows, dual, half, i, sum);
-      const T s = g.scale[i];
-      const Vec back = sizes.gamma * (s * s);
-      const std::int64_t at = i * stride;
-      for (int v = 0; v < rows.count(); ++v) {
-        const Vec before = q_old ? rows.load(q_old + at, v) : Vec{};
-        const Vec value = rows.load(ub + at, v) - back * (sum[v] - before);
-        rows.store(q_new + at, v, sum[v]);
-        if (out) rows.store(out + at, v, value / s);
-        if (u) rows.store(u + at, v, value);
-      }
+  // What B2 reads and writes in a step.
+  struct Settling {
+    const T *dual, *ub, *q_old;
+    T *q_new, *u, *out;
+  };
+
+  // B2 of node i, whose new Q is `sum` already.
+  static ELASTICGNN_INLINE void settle_node(const Sizes<R>& sizes, const Tables<T>& g, const R& rows,
+                                            const Settling& to, std::int64_t i, Bag<R>& sum) {
+    const T s = g.scale[i];
+    const Vec back = sizes.gamma * (s * s);
+    const std::int64_t at = i * rows.stride();
+    for (int v = 0; v < rows.count(); ++v) {
+      const Vec before = to.q_old ? rows.load(to.q_old + at, v) : Vec{};
+      const Vec value = rows.load(to.ub + at, v) - back * (sum[v] - before);
+      rows.store(to.q_new + at, v, sum[v]);
+      if (to.out) rows.store(to.out + at, v, value / s);
+      if (to.u) rows.store(to.u + at, v, value);
     }
   }
 
+  // B2, with the edges that start at a node in `half`.
+  void settle(std::int64_t low, std::int64_t high, const T* half, const Settling& to) {
+    const R rows = this->rows;
+    const Sizes<R> sizes(rows, problem);
+    const Tables<T> g(plan);
+    Bag<R> sum(pool, 0), ending(pool, 1);
+    for (std::int64_t i = low; i < high; ++i) {
+      for (int v = 0; v < rows.count(); ++v) sum[v] = rows.load(half + i * rows.stride(), v);
+      finish(g, rows, to.dual, i, sum, ending);
+      settle_node(sizes, g, rows, to, i, sum);
+    }
+  }
+
+  // B1 and B2 from the dual `from` on. One thread alone does both node by node: when it comes to a node, the edges
+  // that end there are done. `outbox`, or null, gets the rows that the projections of step k moved.
+  void move_dual(const T* from, const Settling& to, T* half, Outbox<T>* outbox, int k) {
+    T* const dual = const_cast<T*>(to.dual);
+    const bool alone = omp_get_num_threads() == 1;
+    const auto ascend_block = [&](int block, std::int64_t low, std::int64_t high, const auto& done) ELASTICGNN_INLINE_LAMBDA {
+      if constexpr (S == Shape::ball && !Runs) {
+        if (outbox) {
+          std::uint8_t* const moved = outbox->outside->mask + k * problem.num_edges;
+          return outbox->send(k, block, ascend<true>(low, high, to.ub, from, dual, moved, outbox->begin(), done));
+        }
+      }
+      for (int group = 0; group < rows.groups(); ++group) {
+        rows.select(group);
+        ascend<false>(low, high, to.ub, from, dual, nullptr, nullptr, done);
+      }
+    };
+    if (alone) {
+      for_blocks(plan.by_tail, [&](int block, std::int64_t low, std::int64_t high) {
+        Bag<R> ending(pool, 3);
+        ascend_block(block, low, high, [&](auto& sizes, auto& g, auto& rows, auto i, auto& sum) ELASTICGNN_INLINE_LAMBDA {
+          finish(g, rows, to.dual, i, sum, ending);
+          settle_node(sizes, g, rows, to, i, sum);
+        });
+      });
+      return;
+    }
+    for_blocks(plan.by_tail, [&](int block, std::int64_t low, std::int64_t high) {
+      ascend_block(block, low, high, [&](auto&, auto&, auto& rows, auto i, auto& sum) ELASTICGNN_INLINE_LAMBDA {
+        for (int v = 0; v < rows.count(); ++v) rows.store(half + i * rows.stride(), v, sum[v]);
+      });
+    });
+#pragma omp barrier
+    if (outbox && outbox->failed) return;
+    sweep(plan.by_head, [&](auto low, auto high) { settle(low, high, half, to); });
+  }
+
   // Q of a given dual, in the order of additions that `ascend` and `settle` use.
-  void weigh(std::int64_t low, std::int64_t high, const T* dual, T* half, T* q) {
+  void weigh(std::int64_t low, std::int64_t high, const T* dual, T* q) {
     const R rows = this->rows;
     const Tables<T> g(plan);
     const std::int64_t stride = rows.stride();
-    Bag<R> sum(pool, 0);
+    Bag<R> sum(pool, 0), ending(pool, 1);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) sum[v] = Vec{};
       std::int64_t e = g.first_edge[i];
@@ -182,8 +230,7 @@ struct Forward {
         const Vec w = P::splat(g.weight(p));
         for (int v = 0; v < rows.count(); ++v) sum[v] += w * rows.load(dual + e * stride, v);
       }
-      for (int v = 0; v < rows.count(); ++v) rows.store(half + i * stride, v, sum[v]);
-      finish(g, rows, dual, half, i, sum);
+      finish(g, rows, dual, i, sum, ending);
       for (int v = 0; v < rows.count(); ++v) rows.store(q + i * stride, v, sum[v]);
     }
   }
@@ -200,46 +247,16 @@ struct Forward {
   }
 
   // Steps first .. last - 1, called by every thread of a team; U (and Z, Q) of `first` are in place.
-  // The dual of the last step goes to `spare` if that is given.
-  void run(const States<T>& at, int first, int last, T* spare) {
-    for (int k = first; k < last; ++k) {
+  // The dual of the last step goes to `spare` if that is given, the rows that projections moved to `outbox`.
+  void run(const States<T>& at, int first, int last, T* spare, Outbox<T>* outbox = nullptr) {
+    for (int k = first; k < last && !(outbox && outbox->failed); ++k) {
       const T* q_old = at.dual[k] ? at.q(k) : nullptr;
       T* out = k + 1 == problem.steps ? at.out : nullptr;
-      T* z = spare && k + 1 == last ? spare : const_cast<T*>(at.dual[k + 1]);
+      const T* z = spare && k + 1 == last ? spare : at.dual[k + 1];
       sweep(plan.by_slot, [&](auto low, auto high) {
         smooth(low, high, at.u(k), q_old, at.ub(k), nullptr);
       });
-      sweep(plan.by_tail, [&](auto low, auto high) {
-        ascend(low, high, at.ub(k), at.dual[k], z, at.half);
-      });
-      sweep(plan.by_head, [&](auto low, auto high) {
-        settle(low, high, z, at.half, at.ub(k), q_old, at.q(k + 1), out ? nullptr : at.u(k + 1),
-               out);
-      });
-    }
-  }
-
-  // All steps, with the rows that the projections moved in `outbox`.
-  void run_kept(const States<T>& at, Outbox<T>& outbox) {
-    const std::int64_t edges = problem.num_edges;
-    for (int k = 0; k < problem.steps; ++k) {
-      const T* q_old = at.dual[k] ? at.q(k) : nullptr;
-      T* z = const_cast<T*>(at.dual[k + 1]);
-      const bool last = k + 1 == problem.steps;
-      sweep(plan.by_slot, [&](auto low, auto high) {
-        smooth(low, high, at.u(k), q_old, at.ub(k), nullptr);
-      });
-      for_blocks(plan.by_tail, [&](int block, auto low, auto high) {
-        if constexpr (S == Shape::ball && !Runs)
-          outbox.send(k, block, ascend<true>(low, high, at.ub(k), at.dual[k], z, at.half,
-                                             outbox.outside->mask + k * edges, outbox.begin()));
-      });
-#pragma omp barrier
-      if (outbox.failed) return;
-      sweep(plan.by_head, [&](auto low, auto high) {
-        settle(low, high, z, at.half, at.ub(k), q_old, at.q(k + 1), last ? nullptr : at.u(k + 1),
-               last ? at.out : nullptr);
-      });
+      move_dual(at.dual[k], {z, at.ub(k), q_old, at.q(k + 1), out ? nullptr : at.u(k + 1), out}, at.half, outbox, k);
     }
   }
 

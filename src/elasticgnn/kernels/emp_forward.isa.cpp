@@ -43,13 +43,12 @@ std::size_t forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char
     } else {
       if (job.first_dual)
         loop.sweep(plan.by_slot, [&](auto low, auto high) {
-          loop.weigh(low, high, job.first_dual, at.half, at.q(0));
+          loop.weigh(low, high, job.first_dual, at.q(0));
         });
-      if (job.outside) loop.run_kept(at, outbox);
       const bool pause = job.keep && !job.keep_nodes;
-      for (int k = 0; k < steps && !job.outside; k += pause ? job.every : steps) {
+      for (int k = 0; k < steps; k += pause ? job.every : steps) {
         if (pause && k > 0) copy_rows(plan.by_slot, at.u(k), job.nodes + (k / job.every - 1) * nodes, row);
-        loop.run(at, k, pause && k + job.every < steps ? k + job.every : steps, nullptr);
+        loop.run(at, k, pause && k + job.every < steps ? k + job.every : steps, nullptr, job.outside ? &outbox : nullptr);
       }
     }
   }

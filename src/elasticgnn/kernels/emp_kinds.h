@@ -25,7 +25,12 @@ std::size_t with_kind_of_shape(const EmpProblem<T>& problem, const Body& body) {
     if (problem.runs == 1 && d == 40) return body(Kind<T, 16, 3, false, S, 8>{});
   }
   if (problem.runs > 1) return body(Kind<T, L, 0, true, S>{});
-  if (common && d <= L) return body(Kind<T, L, 1, false, S>{});
+  if constexpr (common) {
+    if (d <= L) return body(Kind<T, L, 1, false, S>{});
+    if (d <= 2 * L) return body(Kind<T, L, 2, false, S>{});
+    if (d <= 3 * L) return body(Kind<T, L, 3, false, S>{});
+    if (d <= 4 * L) return body(Kind<T, L, 4, false, S>{});
+  }
   return body(Kind<T, L, 0, false, S>{});
 }
 
