@@ -116,13 +116,23 @@ def test_sgc_is_sg_convolution():
     torch.testing.assert_close(model(X, GRAPH), whole(DENSE, INDEX), rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["gcn", "sgc"])
-def test_a_prepared_graph_changes_nothing(name):
-    model = built(name).train()
-    noise, prepared = DropoutNoise(3), model.prepare(GRAPH)
-    torch.testing.assert_close(
-        model(X, prepared, noise=noise), model(X, GRAPH, noise=noise), rtol=1e-4, atol=1e-6
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["gcn", "sgc", "sage", "cheb"])
+def test_a_prepared_graph_changes_nothing(name, weighted):
+    edges = torch.stack([GRAPH.tail, GRAPH.head], 1)
+    graph = GRAPH.with_edges_flipped(edges[GRAPH.tail == 0])  # node 0 is alone
+    if weighted:
+        graph = graph.with_weight(torch.linspace(0.5, 2, graph.num_edges, dtype=torch.float64))
+    model, noise = built(name).train(), DropoutNoise(3)
+    prepared = model.prepare(graph)
+    assert prepared is not graph
+    outputs = [model(X, form, noise=noise) for form in (prepared, graph)]
+    torch.testing.assert_close(*outputs, rtol=1e-4, atol=1e-6)
+    mine, theirs = (
+        torch.autograd.grad(output.square().sum(), list(model.parameters())) for output in outputs
     )
+    for one, other in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
 
 
 def test_appnp_is_elastic_without_lambda1():

@@ -1,8 +1,9 @@
-"""The normalised adjacency of a graph, prepared once for many passes."""
+"""A graph as the one matrix that a model multiplies by, prepared once for many passes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import Tensor
@@ -10,33 +11,63 @@ from torch import Tensor
 from elasticgnn.features import SparseFeatures, feature_product
 from elasticgnn.graph import Graph
 
+if TYPE_CHECKING:
+    from scipy import sparse
+
 
 @dataclass(frozen=True, eq=False)
-class NormalizedAdjacency:
-    """D^-1/2 (A + I) D^-1/2 with D the degrees of A + I: what GCN and SGC multiply by."""
+class GraphMatrix:
+    """An (n, n) matrix without gradients."""
 
     matrix: SparseFeatures
 
-    @classmethod
-    def of(cls, graph: Graph) -> NormalizedAdjacency:
-        """Of a graph whose weights need no gradient."""
-        from scipy import sparse
-
-        adjacency = graph.to_scipy() + sparse.eye_array(graph.num_nodes, format="csr")
-        scale = sparse.diags_array(1 / np.sqrt(adjacency.sum(1)))
-        return cls(SparseFeatures.from_scipy(scale @ adjacency @ scale))
-
     def __matmul__(self, rows: Tensor) -> Tensor:
-        """The adjacency times rows (n, d); differentiable in the rows."""
+        """The matrix times rows (n, d); differentiable in the rows."""
         return feature_product(self.matrix, rows)
 
 
-Prepared = Graph | NormalizedAdjacency
+Prepared = Graph | GraphMatrix
 
 
-def prepare(graph: Graph) -> Prepared:
-    """What GCN and SGC take as `graph` to save the same normalisation in every pass.
+def prepare_normalized(graph: Graph) -> Prepared:
+    """D^-1/2 (A + I) D^-1/2 with D the degrees of A + I, for GCN and SGC.
 
-    It is the graph itself where its weights ask for gradients.
+    Like the others here it is the graph itself where its weights ask for gradients.
     """
-    return graph if graph.weight.requires_grad else NormalizedAdjacency.of(graph)
+    from scipy import sparse
+
+    if graph.weight.requires_grad:
+        return graph
+    matrix = graph.to_scipy() + sparse.eye_array(graph.num_nodes, format="csr")
+    scale = _degrees_to(-0.5, matrix)
+    return _as_prepared(scale @ matrix @ scale)
+
+
+def prepare_laplacian(graph: Graph) -> Prepared:
+    """-D^-1/2 A D^-1/2, for ChebNet: the normalised Laplacian minus I."""
+    if graph.weight.requires_grad:
+        return graph
+    matrix = graph.to_scipy()
+    scale = _degrees_to(-0.5, matrix)
+    return _as_prepared(-(scale @ matrix @ scale))
+
+
+def prepare_mean(graph: Graph) -> Prepared:
+    """The mean over the neighbours, for GraphSAGE, which hears no weights: D^-1 A."""
+    matrix = graph.to_scipy()
+    matrix.data[:] = 1
+    return _as_prepared(_degrees_to(-1.0, matrix) @ matrix)
+
+
+def _as_prepared(matrix: sparse.csr_array) -> GraphMatrix:
+    return GraphMatrix(SparseFeatures.from_scipy(matrix))
+
+
+def _degrees_to(power: float, matrix: sparse.csr_array) -> sparse.dia_array:
+    """The diagonal of the row sums to a power; 0 for rows without neighbours."""
+    from scipy import sparse
+
+    degree = np.asarray(matrix.sum(1))
+    scale = np.zeros_like(degree)
+    np.power(degree, power, out=scale, where=degree > 0)
+    return sparse.diags_array(scale)

@@ -1,7 +1,10 @@
 """ChebNet (Defferrard et al. 2016) with polynomials of degree 1."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
+from elasticgnn.nn.adjacency import GraphMatrix, prepare_laplacian
 from elasticgnn.nn.edges import NoLinear
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.two_convolutions import TwoConvolutions
@@ -9,6 +12,8 @@ from elasticgnn.nn.two_convolutions import TwoConvolutions
 
 class ChebNet(TwoConvolutions):
     """Two layers of torch_geometric's ChebConv with K = 2 terms each."""
+
+    prepare = staticmethod(prepare_laplacian)
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5
@@ -18,6 +23,14 @@ class ChebNet(TwoConvolutions):
         linear = FeatureLinear(in_channels, 2 * hidden_channels, glorot=True)
         second = ChebConv(hidden_channels, out_channels, K=2)
         super().__init__(linear, HalvesCheb(hidden_channels), second, dropout)
+
+    def multiply(self, layer: Any, hidden: Tensor, matrix: GraphMatrix) -> Tensor:
+        if layer is self.first:
+            term0, term1 = hidden.chunk(2, 1)
+            return matrix @ term1 + term0
+        first, second = layer.lins
+        convolved: Tensor = first(hidden) + matrix @ second(hidden) + layer.bias
+        return convolved
 
 
 class HalvesCheb(nn.Module):

@@ -1,7 +1,10 @@
 """GraphSAGE (Hamilton et al. 2017)."""
 
+from typing import Any
+
 from torch import Tensor, nn
 
+from elasticgnn.nn.adjacency import GraphMatrix, prepare_mean
 from elasticgnn.nn.edges import NoLinear
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.two_convolutions import TwoConvolutions
@@ -13,6 +16,8 @@ class GraphSAGE(TwoConvolutions):
     Edge weights are not heard.
     """
 
+    prepare = staticmethod(prepare_mean)
+
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5
     ) -> None:
@@ -21,6 +26,14 @@ class GraphSAGE(TwoConvolutions):
         linear = FeatureLinear(in_channels, 2 * hidden_channels)
         second = SAGEConv(hidden_channels, out_channels)
         super().__init__(linear, HalvesSAGE(hidden_channels), second, dropout, weighted=False)
+
+    def multiply(self, layer: Any, hidden: Tensor, matrix: GraphMatrix) -> Tensor:
+        if layer is self.first:
+            neighbours, own = hidden.chunk(2, 1)
+            return matrix @ neighbours + own
+        # the mean of the mapped rows, which are shorter, is the mapped mean
+        mapped: Tensor = matrix @ (hidden @ layer.lin_l.weight.T) + layer.lin_l.bias
+        return mapped + layer.lin_r(hidden)
 
 
 class HalvesSAGE(nn.Module):

@@ -5,7 +5,7 @@ from torch import Tensor
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
-from elasticgnn.nn.adjacency import NormalizedAdjacency, prepare
+from elasticgnn.nn.adjacency import GraphMatrix, prepare_normalized
 from elasticgnn.nn.edges import NoLinear, edge_list
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import noise_in_use
@@ -15,7 +15,7 @@ from elasticgnn.nn.propagated import Propagated
 class SGC(Propagated):
     """One linear map and K smoothing steps of torch_geometric's SGConv, which commute."""
 
-    prepare = staticmethod(prepare)
+    prepare = staticmethod(prepare_normalized)
 
     def __init__(
         self, in_channels: int, out_channels: int, dropout: float = 0.5, K: int = 2
@@ -40,10 +40,10 @@ class SGC(Propagated):
     def smooth(
         self,
         logits: Tensor,
-        graph: Graph | Tensor | NormalizedAdjacency,
+        graph: Graph | Tensor | GraphMatrix,
         edge_weight: Tensor | None,
     ) -> Tensor:
-        if isinstance(graph, NormalizedAdjacency):
+        if isinstance(graph, GraphMatrix):
             for _ in range(self.K):
                 logits = graph @ logits
             return logits

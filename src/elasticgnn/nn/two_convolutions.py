@@ -1,6 +1,7 @@
 """What the convolutional rivals share: features in, two graph convolutions, logits out."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +10,7 @@ from torch_geometric.nn.inits import reset
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
+from elasticgnn.nn.adjacency import GraphMatrix
 from elasticgnn.nn.edges import edge_list
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import noise_in_use
@@ -43,10 +45,14 @@ class TwoConvolutions(nn.Module):
         for part in (self.linear, self.first, self.second):
             reset(part)
 
+    def multiply(self, layer: Any, hidden: Tensor, matrix: GraphMatrix) -> Tensor:
+        """What `layer` (the first or the second) makes of its input, with its graph prepared."""
+        raise NotImplementedError
+
     def forward(
         self,
         x: Tensor | SparseFeatures,
-        graph: Graph | Tensor,
+        graph: Graph | Tensor | GraphMatrix,
         edge_weight: Tensor | None = None,
         *,
         noise: DropoutNoise | None = None,
@@ -54,10 +60,20 @@ class TwoConvolutions(nn.Module):
         """Logits (n, out)."""
         noise = noise_in_use(self, noise)
         hidden: Tensor = self.linear(x, noise, self.dropout)
-        index, weight = edge_list(graph, edge_weight, hidden)
-        edges = (index, weight) if self.weighted else (index,)
-        hidden = self.activation(self.first(hidden, *edges))
+        edges = () if isinstance(graph, GraphMatrix) else self._edges(graph, edge_weight, hidden)
+        hidden = self.activation(self._convolve(self.first, hidden, graph, edges))
         if noise is not None:
             hidden = noise(hidden, self.dropout, 1)
-        logits: Tensor = self.second(hidden, *edges)
-        return logits
+        return self._convolve(self.second, hidden, graph, edges)
+
+    def _edges(
+        self, graph: Graph | Tensor, edge_weight: Tensor | None, like: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        index, weight = edge_list(graph, edge_weight, like)
+        return (index, weight) if self.weighted else (index,)
+
+    def _convolve(self, layer: nn.Module, rows: Tensor, graph: object, edges: Any) -> Tensor:
+        if isinstance(graph, GraphMatrix):
+            return self.multiply(layer, rows, graph)
+        convolved: Tensor = layer(rows, *edges)
+        return convolved
