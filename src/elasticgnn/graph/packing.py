@@ -1,14 +1,12 @@
 """Slots in whole registers: the tables of the packed loops (kernels/emp_packed.h)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from elasticgnn.kernels import native
-
-loops: Any = native  # not None where slots are packed
+from elasticgnn.graph.clustering import cluster_nodes
 
 CHUNK = 128  # registers; their dual rows stay in the nearest cache between two visits
 NEAR = 1 << 19  # bytes of node rows that a core's own cache holds beside the rest
@@ -63,7 +61,7 @@ def _order(first: Tensor, other: Tensor, rows: int) -> tuple[np.ndarray, np.ndar
     n = len(first) - 1
     order = np.arange(n)
     if n * (16 // rows) * 4 > NEAR:
-        loops.cluster_order(n, first.data_ptr(), other.data_ptr(), order.ctypes.data)
+        order = cluster_nodes(first, other).numpy()
     degree = np.diff(first.numpy())[order]
     window = np.arange(n) // WINDOW
     share = np.ones(n, dtype=np.int64)

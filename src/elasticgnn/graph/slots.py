@@ -1,10 +1,12 @@
 """Both directions of every edge in compressed-row order: what loops over neighbours read."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from elasticgnn.graph.clustering import ClusteredSlots, cluster_slots
 from elasticgnn.graph.packing import PackedSlots, pack_slots
 
 
@@ -22,6 +24,11 @@ class Slots:
         if rows not in self._packed:
             self._packed[rows] = pack_slots(self.start, self.column, self.edge, rows)
         return self._packed[rows]
+
+    @cached_property
+    def clustered(self) -> ClusteredSlots:
+        """The slots with neighbours near one another."""
+        return cluster_slots(self)
 
 
 def build_slots(tail: Tensor, head: Tensor, num_nodes: int) -> Slots:

@@ -11,7 +11,10 @@
 
 ELASTICGNN_DECLARE(
     template <class T> std::size_t emp_forward(const EmpProblem<T>&, const EmpForward<T>&, char*);
-    template <class T> std::size_t emp_backward(const EmpProblem<T>&, const EmpBackward<T>&, char*);)
+    template <class T> std::size_t emp_backward(const EmpProblem<T>&, const EmpBackward<T>&, char*);
+    std::size_t emp_population(const EmpProblem<float>&, const EmpPopulation&, char*);
+    int population_lanes();
+    int population_width();)
 
 namespace nb = nanobind;
 
@@ -109,6 +112,15 @@ void backward_outside(const Sizes& sizes, const Tables& tables, const Settings& 
   run(kernel, problem, job, allocate);
 }
 
+// `rows` are x, where the result goes, and the order of the nodes.
+void population(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
+                std::array<Address, 3> rows, const nb::callable& allocate) {
+  const auto problem = make_problem<float>(sizes, tables, settings, options, 0, rows[0]);
+  const EmpPopulation job{at<float>(rows[1]), at<std::int64_t>(rows[2])};
+  static const auto kernel = ELASTICGNN_PICK(emp_population);
+  run(kernel, problem, job, allocate);
+}
+
 }  // namespace
 
 void bind_emp(nb::module_& module) {
@@ -120,6 +132,9 @@ void bind_emp(nb::module_& module) {
   module.def("emp_forward_outside_f64", &forward_outside<double>);
   module.def("emp_backward_outside_f32", &backward_outside<float>);
   module.def("emp_backward_outside_f64", &backward_outside<double>);
+  module.def("emp_population", &population);
+  module.attr("population_lanes") = ELASTICGNN_PICK(population_lanes)();
+  module.attr("population_width") = ELASTICGNN_PICK(population_width)();
   module.attr("emp_blocks") = kMaxBlocks;
 }
 

@@ -60,6 +60,12 @@ struct EmpForward {
   const EmpOutside<T>* outside;  // or null; then `keep` is 0, runs is 1, the norm is l21
 };
 
+// Many runs: x and out are (n, runs, width) in the caller's order, the tables in another.
+struct EmpPopulation {
+  float* out;
+  const std::int64_t* order;  // (n): the tables' node i is the caller's node order[i]
+};
+
 template <class T>
 struct EmpBackward {
   const T* grad;      // (n, row): gradient of F at the end

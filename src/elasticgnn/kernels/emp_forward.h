@@ -109,12 +109,15 @@ struct Forward {
       for (std::int64_t p = g.middle(i); p < end; ++p, ++e) {
         if (g.far_nodes) g.fetch(ub, g.column, p, stride);
         const T* other = ub + g.column[p] * stride;
-        Vec squares{};
+        Vec squares{}, odd{};
         for (int v = 0; v < rows.count(); ++v) {
           const Vec step = sizes.beta * (own[v] - rows.load(other, v));
           z[v] = from ? rows.load(from + e * stride, v) + step : step;
-          if constexpr (S != Shape::box) squares += z[v] * z[v];
+          if constexpr (S == Shape::box) continue;
+          if (Runs && v % 2) odd += z[v] * z[v];  // two sums: an addition waits for the one before it
+          else squares += z[v] * z[v];
         }
+        if constexpr (Runs) squares += odd;
         if constexpr (Keep) {
           const Vec factor = Proj::shrink(sizes, rows, squares);
           for (int v = 0; v < rows.count(); ++v) z[v] *= factor;
@@ -272,8 +275,13 @@ struct Forward {
   // U = s F, by every thread of a team
   void scale_rows(const T* signal, T* u) {
     for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
-      for (std::int64_t i = low; i < high; ++i)
-        for (std::int64_t c = 0; c < row; ++c) u[i * row + c] = problem.scale[i] * signal[i * row + c];
+      for (std::int64_t i = low; i < high; ++i) {
+        const T s = problem.scale[i];
+        const T* const from = signal + i * row;
+        T* const to = u + i * row;
+#pragma omp simd
+        for (std::int64_t c = 0; c < row; ++c) to[c] = s * from[c];
+      }
     });
 #pragma omp barrier
   }

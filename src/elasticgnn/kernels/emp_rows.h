@@ -9,7 +9,7 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 // Rows of `count` vectors of L lanes. Runs = false: the lanes are the channels of one run.
 // Runs = true: the lanes are runs, every channel is one vector, and no sum crosses lanes;
-// `select` chooses the group of L runs. Count = 0 leaves the number of vectors open; Tail = 0 the
+// `select` chooses the group of L runs, of which there is only one, with all lanes in use, if Count is given. Count = 0 leaves the number of vectors open; Tail = 0 the
 // number of lanes in use of the last one. Both fixed: the row's width is known to the compiler.
 template <class T, int L, int Count, bool Runs, int Tail = 0>
 struct Rows {
@@ -29,6 +29,7 @@ struct Rows {
   ELASTICGNN_INLINE int count() const { return kOpen ? open_count : Count; }
   ELASTICGNN_INLINE int in_use() const { return Tail ? Tail : tail; }
   ELASTICGNN_INLINE std::int64_t stride() const {
+    if constexpr (Runs && Count) return Count * L;
     return Tail && Count ? (Count - 1) * L + Tail : runs * width;
   }
   int groups() const { return Runs ? int((runs + L - 1) / L) : 1; }
@@ -39,11 +40,14 @@ struct Rows {
     }
   }
   ELASTICGNN_INLINE Vec load(const T* row, int v) const {
+    if constexpr (Runs && Count) return P::load(row + v * L);
     if constexpr (Runs) return P::load(row + offset + v * runs, tail);
     return v + 1 < count() ? P::load(row + v * L) : P::load(row + v * L, in_use());
   }
   ELASTICGNN_INLINE void store(T* row, int v, Vec value) const {
-    if constexpr (Runs) {
+    if constexpr (Runs && Count) {
+      P::store(row + v * L, value);
+    } else if constexpr (Runs) {
       P::store(row + offset + v * runs, value, tail);
     } else if (v + 1 < count()) {
       P::store(row + v * L, value);
@@ -53,6 +57,9 @@ struct Rows {
   }
   ELASTICGNN_INLINE Number fold(Vec value) const {
     if constexpr (Runs) return value; else return P::sum(value);
+  }
+  ELASTICGNN_INLINE Vec fold_everywhere(Vec value) const {
+    if constexpr (Runs) return value; else return P::sum_everywhere(value);
   }
   ELASTICGNN_INLINE Vec spread(Number value) const {
     if constexpr (Runs) return value; else return P::splat(value);
@@ -144,18 +151,17 @@ struct Projection {
   }
   // Factor of the projection from the squares of a row's lanes.
   static ELASTICGNN_INLINE Vec shrink(const Sizes<R>& sizes, const R& rows, Vec squares) {
-    if constexpr (S == Shape::ball && R::P::kFastRoot && !std::is_same_v<N, Vec>) {
+    if constexpr (S == Shape::ball && R::P::kFastRoot) {
       // lambda1 / |z| without a division: an estimate to 14 bits and one step of Newton
-      const Vec one = R::P::splat(1), radius = R::P::splat(sizes.lambda1);
-      return R::P::least(one, radius * R::P::inverse_root(R::P::sum_everywhere(squares)));
+      const Vec one = R::P::splat(1), radius = rows.spread(sizes.lambda1);
+      return R::P::least(one, R::P::over_root(radius, rows.fold_everywhere(squares)));
     } else {
       return rows.spread(factor(sizes, length(rows, squares)));
     }
   }
   static ELASTICGNN_INLINE Vec clamp(const Sizes<R>& sizes, const R& rows, Vec value) {
     const Vec radius = rows.spread(sizes.lambda1);
-    const Vec above = value < -radius ? -radius : value;
-    return above > radius ? radius : above;
+    return R::P::least(radius, R::P::most(-radius, value));
   }
 };
 

@@ -107,18 +107,17 @@ struct Pack {
 #else
   static constexpr bool kFastRoot = false;
 #endif
-  // 1 / sqrt(value) to about 26 bits, at most 1e18: 0 and subnormal numbers count as 1e-36.
+  // numerator / sqrt(value) to about 26 bits, with a root of at least 1e-18: 0 and subnormal numbers count as 1e-36.
   // NaN stays NaN.
-  static ELASTICGNN_INLINE Vec inverse_root(Vec value) {
-    const Vec tiny = splat(T(1e-36));
-    value = value < tiny ? tiny : value;
+  static ELASTICGNN_INLINE Vec over_root(Vec numerator, Vec value) {
+    value = most(splat(T(1e-36)), value);
     Vec guess{};
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4 && L == 16) guess = (Vec)_mm512_rsqrt14_ps((__m512)value);
     if constexpr (sizeof(T) == 4 && L == 8) guess = (Vec)_mm256_rsqrt14_ps((__m256)value);
     if constexpr (sizeof(T) == 4 && L == 4) guess = (Vec)_mm_rsqrt14_ps((__m128)value);
 #endif
-    return guess * (T(1.5) - T(0.5) * value * guess * guess);
+    return (numerator * guess) * (T(1.5) - (T(0.5) * value * guess) * guess);
   }
   // The sum of all lanes, in every lane.
   static ELASTICGNN_INLINE Vec sum_everywhere(Vec value) {
@@ -155,8 +154,21 @@ struct Pack {
     for (int lane = 0; lane < L; ++lane) value[lane] = square_root(value[lane]);
     return value;
   }
-  static ELASTICGNN_INLINE Vec least(Vec a, Vec b) { return a < b ? a : b; }
-  static ELASTICGNN_INLINE Vec most(Vec a, Vec b) { return a > b ? a : b; }
+  // a < b ? a : b and a > b ? a : b, so b where one is NaN: what the instructions do, but the compiler does not see it.
+  static ELASTICGNN_INLINE Vec least(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4 && L == 16) return (Vec)_mm512_min_ps((__m512)a, (__m512)b);
+    if constexpr (sizeof(T) == 4 && L == 8) return (Vec)_mm256_min_ps((__m256)a, (__m256)b);
+#endif
+    return a < b ? a : b;
+  }
+  static ELASTICGNN_INLINE Vec most(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4 && L == 16) return (Vec)_mm512_max_ps((__m512)a, (__m512)b);
+    if constexpr (sizeof(T) == 4 && L == 8) return (Vec)_mm256_max_ps((__m256)a, (__m256)b);
+#endif
+    return a > b ? a : b;
+  }
 };
 
 }  // namespace elasticgnn::ISA_NAMESPACE

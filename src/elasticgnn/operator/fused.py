@@ -5,7 +5,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native, warn_once_if_missing
-from elasticgnn.operator import fused_op, outside, packed
+from elasticgnn.operator import fused_op, outside, packed, population
 from elasticgnn.operator.shapes import with_runs
 from elasticgnn.problem.step_sizes import StepSizes
 
@@ -40,6 +40,8 @@ def propagate(
     keep = _needed_gradients(x, graph.weight, sizes)
     packable = keep == 0 or (keep == 1 and memory == "fast")
     if packable and fused_op.is_unwatched(x):
+        if keep == 0 and population.fits(x, graph, norm, steps):
+            return population.propagate_population(x, graph, sizes, norm, steps)
         lanes = packed.packed_lanes(x, graph, norm, steps)
         if lanes:
             return packed.propagate_packed(x, graph, sizes, norm, steps, lanes, keep=keep == 1)

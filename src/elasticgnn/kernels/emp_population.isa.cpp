@@ -1,0 +1,114 @@
+// Elastic message passing of many runs without a gradient: float32 rows of up to eight channels, the l21 or l1 norm.
+// Sixteen runs lie in the lanes, so no sum crosses lanes and one reciprocal root serves them all. Each thread takes
+// groups of sixteen of its own; where there are fewer groups than threads, all share the nodes of one.
+#include "emp_forward.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kWidest = 8;
+
+// The problem of the runs from `first` on. Lanes behind the last run repeat it.
+struct Group {
+  EmpProblem<float> problem;
+  std::int64_t first, lanes;
+  float sizes[4][kLanes];
+
+  Group(const EmpProblem<float>& all, std::int64_t first_, int threads) : problem(all), first(first_) {
+    lanes = all.runs - first < kLanes ? all.runs - first : kLanes;
+    const float* const from[4] = {all.lambda1, all.gamma, all.beta, all.pull};
+    for (int which = 0; which < 4; ++which)
+      for (int lane = 0; lane < kLanes; ++lane) sizes[which][lane] = from[which][run(lane)];
+    problem.lambda1 = sizes[0], problem.gamma = sizes[1], problem.beta = sizes[2], problem.pull = sizes[3];
+    problem.runs = kLanes, problem.threads = threads;
+  }
+  std::int64_t run(std::int64_t lane) const { return first + (lane < lanes ? lane : lanes - 1); }
+};
+
+// The caller's rows (n, runs, width) with the runs in the lanes, and back.
+template <int Width>
+void to_lanes(const Group& group, const EmpProblem<float>& all, const std::int64_t* order, float* __restrict to) {
+  for (std::int64_t i = 0; i < all.num_nodes; ++i, to += Width * kLanes)
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const float* row = all.x + (order[i] * all.runs + group.run(lane)) * Width;
+      for (int c = 0; c < Width; ++c) to[c * kLanes + lane] = row[c];
+    }
+}
+
+template <int Width>
+void from_lanes(const Group& group, const EmpProblem<float>& all, const float* __restrict from, const EmpPopulation& job) {
+  for (std::int64_t i = 0; i < all.num_nodes; ++i, from += Width * kLanes)
+    for (std::int64_t lane = 0; lane < group.lanes; ++lane) {
+      float* row = job.out + (job.order[i] * all.runs + group.run(lane)) * Width;
+      for (int c = 0; c < Width; ++c) row[c] = from[c * kLanes + lane];
+    }
+}
+
+// Bytes that the group needs when `scratch` is null; else runs it.
+template <int Width, Shape S>
+std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted, const EmpPopulation& job, char* scratch) {
+  using Loop = Forward<float, kLanes, Width, true, S, 0>;
+  Arena arena{scratch};
+  EmpProblem<float>& problem = group.problem;
+  const Plan<float> plan = make_plan(problem, weighted, arena);
+  const std::int64_t row = Width * kLanes, nodes = problem.num_nodes * row;
+  float* x = arena.take<float>(nodes);
+  States<float> at{};
+  at.signal = arena.take<float>(nodes), at.ahead = arena.take<float>(nodes), at.pile = arena.take<float>(nodes);
+  at.half = problem.threads > 1 ? arena.take<float>(nodes) : nullptr;
+  const float* dual = arena.take<float>(problem.num_edges * row);
+  auto** table = arena.take<const float*>(problem.steps + 1);
+  if (scratch == nullptr) return arena.used;
+
+  for (int k = 0; k <= problem.steps; ++k) table[k] = k ? dual : nullptr;
+  at.dual = table;
+  at.out = x;  // X is read for the last time before F of the last step is written
+  to_lanes<Width>(group, all, job.order, x);
+  problem.x = x;
+#pragma omp parallel num_threads(plan.threads)
+  {
+    Loop loop{plan, problem, row, typename Loop::R{kLanes, Width}, nullptr};
+    loop.scale_rows(x, at.signal);
+    loop.run(at, 0, problem.steps, nullptr);
+  }
+  from_lanes<Width>(group, all, x, job);
+  return arena.used;
+}
+
+template <int Width, Shape S>
+std::size_t run_groups(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {
+  const bool weighted = !all_ones(all.weight, all.num_edges);
+  const std::int64_t groups = (all.runs + kLanes - 1) / kLanes;
+  const bool apart = groups >= all.threads;
+  const int takers = apart ? all.threads : 1, each = apart ? 1 : all.threads;
+  Group first(all, 0, each);
+  const std::size_t bytes = run_group<Width, S>(first, all, weighted, job, nullptr);
+  if (scratch == nullptr) return bytes * takers;
+#pragma omp parallel num_threads(takers)
+  for (std::int64_t g = omp_get_thread_num(); g < groups; g += takers) {
+    Group group(all, g * kLanes, each);
+    run_group<Width, S>(group, all, weighted, job, scratch + bytes * omp_get_thread_num());
+  }
+  return bytes * takers;
+}
+
+template <Shape S, int Width = kWidest>
+std::size_t with_width(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {
+  if constexpr (Width > 1)
+    if (all.width < Width) return with_width<S, Width - 1>(all, job, scratch);
+  return run_groups<Width, S>(all, job, scratch);
+}
+
+}  // namespace
+
+// Bytes of scratch that the call needs when `scratch` is null; else runs it.
+std::size_t emp_population(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {
+  return all.norm == EdgeNorm::l1 ? with_width<Shape::box>(all, job, scratch) : with_width<Shape::ball>(all, job, scratch);
+}
+
+int population_lanes() { return kLanes; }
+int population_width() { return kWidest; }
+
+}  // namespace elasticgnn::ISA_NAMESPACE

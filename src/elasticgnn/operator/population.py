@@ -1,0 +1,46 @@
+"""The route of many runs without a gradient: short float32 rows, eight runs in the lanes."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from elasticgnn.graph import Graph
+from elasticgnn.kernels import native
+from elasticgnn.operator.kernel_call import NORMS, scratch
+from elasticgnn.problem.step_sizes import StepSizes
+
+LEAST_USE = 0.6  # of the lanes: with fewer runs than that, one after the other is faster
+loops: Any = native  # not None where this module's functions are called
+
+
+def fits(x: Tensor, graph: Graph, norm: str, steps: int) -> bool:
+    """Whether the route serves x (n, R, d) or (n, d)."""
+    if x.ndim != 3 or x.dtype != torch.float32 or norm not in ("l21", "l1") or steps == 0:
+        return False
+    lanes, runs = loops.population_lanes, x.shape[1]
+    in_use = runs / (-(-runs // lanes) * lanes) if runs else 0
+    has_work = len(x) > 0 and graph.num_edges > 0
+    return has_work and in_use >= LEAST_USE and 1 <= x.shape[2] <= loops.population_width
+
+
+def propagate_population(
+    x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int
+) -> Tensor:
+    """x (n, R, d) after the steps."""
+    weight, scale = graph.cast(x.dtype)
+    order, edge_order, slots = graph.slots.clustered
+    weight = weight if graph.is_unweighted else weight[edge_order]
+    tables = (slots.start, slots.column, slots.edge, weight, scale[order])
+    sizes = StepSizes(*(size.contiguous() for size in sizes))
+    rows = x.detach().contiguous()
+    out = torch.empty_like(rows)
+    loops.emp_population(
+        (len(x), graph.num_edges, *x.shape[1:]),
+        tuple(table.data_ptr() for table in tables),
+        tuple(size.data_ptr() for size in sizes),
+        (NORMS.index(norm), steps, torch.get_num_threads()),
+        (rows.data_ptr(), out.data_ptr(), order.data_ptr()),
+        scratch,
+    )
+    return out
