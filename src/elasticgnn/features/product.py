@@ -54,7 +54,11 @@ class SparseProduct(torch.autograd.Function):
         features: SparseFeatures = ctx.features
         transpose = features.transpose
         if not ctx.own_values:
-            return None, None, multiply(transpose, value[features.transpose_order], grad)
+            return (
+                None,
+                None,
+                multiply(transpose, value.index_select(0, features.transpose_order), grad),
+            )
         return None, None, multiply(transpose, transpose.value, grad)
 
 

@@ -24,12 +24,12 @@ class ChebNet(TwoConvolutions):
         second = ChebConv(hidden_channels, out_channels, K=2)
         super().__init__(linear, HalvesCheb(hidden_channels), second, dropout)
 
-    def multiply(self, layer: Any, hidden: Tensor, matrix: GraphMatrix) -> Tensor:
+    def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: GraphMatrix) -> Tensor:
         if layer is self.first:
             term0, term1 = hidden.chunk(2, 1)
-            return matrix @ term1 + term0
+            return prepared @ term1 + term0
         first, second = layer.lins
-        convolved: Tensor = first(hidden) + matrix @ second(hidden) + layer.bias
+        convolved: Tensor = first(hidden) + prepared @ second(hidden) + layer.bias
         return convolved
 
 

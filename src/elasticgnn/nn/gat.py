@@ -1,7 +1,12 @@
 """GAT (Veličković et al. 2018)."""
 
+from typing import Any
+
+import torch
+from torch import Tensor
 from torch.nn.functional import elu
 
+from elasticgnn.nn.attention import AttentionPattern, attend
 from elasticgnn.nn.edges import NoLinear
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.two_convolutions import TwoConvolutions
@@ -12,6 +17,8 @@ class GAT(TwoConvolutions):
 
     Edge weights are not heard. Attention coefficients are not dropped out.
     """
+
+    prepare = staticmethod(AttentionPattern.of)
 
     def __init__(
         self,
@@ -28,3 +35,16 @@ class GAT(TwoConvolutions):
         second = GATConv(hidden_channels, out_channels)
         linear = FeatureLinear(in_channels, hidden_channels, bias=False, glorot=True)
         super().__init__(linear, first, second, dropout, weighted=False, activation=elu)
+
+    def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: AttentionPattern) -> Tensor:
+        rows = layer.lin(hidden)
+        target, source = (rows @ spread(part) for part in (layer.att_dst, layer.att_src))
+        convolved: Tensor = attend(rows, target, source, prepared) + layer.bias
+        return convolved
+
+
+def spread(attention: Tensor) -> Tensor:
+    """(1, h, c) as the matrix (h c, h) that takes each head's product with its own channels."""
+    heads = attention.shape[1]
+    own = torch.eye(heads, dtype=attention.dtype, device=attention.device)
+    return (attention.view(heads, -1, 1) * own[:, None]).flatten(0, 1)

@@ -26,6 +26,6 @@ class GCN(TwoConvolutions):
         linear = FeatureLinear(in_channels, hidden_channels, bias=False, glorot=True)
         super().__init__(linear, first, second, dropout)
 
-    def multiply(self, layer: Any, hidden: Tensor, matrix: GraphMatrix) -> Tensor:
-        convolved: Tensor = matrix @ layer.lin(hidden) + layer.bias
+    def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: GraphMatrix) -> Tensor:
+        convolved: Tensor = prepared @ layer.lin(hidden) + layer.bias
         return convolved

@@ -27,12 +27,12 @@ class GraphSAGE(TwoConvolutions):
         second = SAGEConv(hidden_channels, out_channels)
         super().__init__(linear, HalvesSAGE(hidden_channels), second, dropout, weighted=False)
 
-    def multiply(self, layer: Any, hidden: Tensor, matrix: GraphMatrix) -> Tensor:
+    def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: GraphMatrix) -> Tensor:
         if layer is self.first:
             neighbours, own = hidden.chunk(2, 1)
-            return matrix @ neighbours + own
+            return prepared @ neighbours + own
         # the mean of the mapped rows, which are shorter, is the mapped mean
-        mapped: Tensor = matrix @ (hidden @ layer.lin_l.weight.T) + layer.lin_l.bias
+        mapped: Tensor = prepared @ (hidden @ layer.lin_l.weight.T) + layer.lin_l.bias
         return mapped + layer.lin_r(hidden)
 
 

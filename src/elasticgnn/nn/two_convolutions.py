@@ -1,5 +1,6 @@
 """What the convolutional rivals share: features in, two graph convolutions, logits out."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
 from elasticgnn.nn.adjacency import GraphMatrix
+from elasticgnn.nn.attention import AttentionPattern
 from elasticgnn.nn.edges import edge_list
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import noise_in_use
@@ -45,14 +47,14 @@ class TwoConvolutions(nn.Module):
         for part in (self.linear, self.first, self.second):
             reset(part)
 
-    def multiply(self, layer: Any, hidden: Tensor, matrix: GraphMatrix) -> Tensor:
-        """What `layer` (the first or the second) makes of its input, with its graph prepared."""
+    def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: Any) -> Tensor:
+        """What `layer` (the first or the second) makes of its input, by what `prepare` gave."""
         raise NotImplementedError
 
     def forward(
         self,
         x: Tensor | SparseFeatures,
-        graph: Graph | Tensor | GraphMatrix,
+        graph: Graph | Tensor | GraphMatrix | AttentionPattern,
         edge_weight: Tensor | None = None,
         *,
         noise: DropoutNoise | None = None,
@@ -60,20 +62,21 @@ class TwoConvolutions(nn.Module):
         """Logits (n, out)."""
         noise = noise_in_use(self, noise)
         hidden: Tensor = self.linear(x, noise, self.dropout)
-        edges = () if isinstance(graph, GraphMatrix) else self._edges(graph, edge_weight, hidden)
-        hidden = self.activation(self._convolve(self.first, hidden, graph, edges))
+        convolve = self._convolution(graph, edge_weight, hidden)
+        hidden = self.activation(convolve(self.first, hidden))
         if noise is not None:
             hidden = noise(hidden, self.dropout, 1)
-        return self._convolve(self.second, hidden, graph, edges)
+        return convolve(self.second, hidden)
 
-    def _edges(
-        self, graph: Graph | Tensor, edge_weight: Tensor | None, like: Tensor
-    ) -> tuple[Tensor | None, ...]:
+    def _convolution(
+        self,
+        graph: Graph | Tensor | GraphMatrix | AttentionPattern,
+        edge_weight: Tensor | None,
+        like: Tensor,
+    ) -> Callable[[nn.Module, Tensor], Tensor]:
+        """How a layer is applied to rows."""
+        if isinstance(graph, GraphMatrix | AttentionPattern):
+            return functools.partial(self.convolve_prepared, prepared=graph)
         index, weight = edge_list(graph, edge_weight, like)
-        return (index, weight) if self.weighted else (index,)
-
-    def _convolve(self, layer: nn.Module, rows: Tensor, graph: object, edges: Any) -> Tensor:
-        if isinstance(graph, GraphMatrix):
-            return self.multiply(layer, rows, graph)
-        convolved: Tensor = layer(rows, *edges)
-        return convolved
+        edges = (index, weight) if self.weighted else (index,)
+        return lambda layer, rows: layer(rows, *edges)

@@ -1,0 +1,57 @@
+// Attention of graph nodes to their neighbours: what the loops behind nn/attention.py read and write.
+//
+// Heads are handled in groups of G = 8 (of 1 where there is one head). A packed row holds a group's
+// channels side by side, channel c of head k at c * G + k, zeros behind them up to whole lanes: a
+// weight per head then multiplies whole vectors, and products per head are sums of whole vectors.
+#pragma once
+
+#include <cstdint>
+
+namespace elasticgnn {
+
+// Node i's neighbours, itself among them, are column[start[i]] .. column[start[i + 1] - 1].
+struct Neighbours {
+  std::int64_t nodes;
+  const std::int64_t* start;
+  const std::int32_t* column;
+};
+
+struct AttentionShape {
+  std::int64_t heads, channels;
+};
+
+static inline std::int64_t group_size(const AttentionShape& s) { return s.heads == 1 ? 1 : 8; }
+
+static inline std::int64_t group_count(const AttentionShape& s) {
+  return (s.heads + group_size(s) - 1) / group_size(s);
+}
+
+static inline std::int64_t packed_width(const AttentionShape& s) {
+  return (s.channels * group_size(s) + 15) / 16 * 16;
+}
+
+// "Above" is the part of a sum over those neighbours whose score is positive, where the leaky ReLU
+// has slope 1. Without a gradient to come, all results but `out` and `packed_rows` are null.
+struct AttentionForward {
+  Neighbours graph;
+  AttentionShape shape;
+  const float *rows, *target, *source;  // (n, heads * channels), (n, heads), (n, heads)
+  float* out;                           // (n, heads * channels)
+  float *most, *inverse, *above;        // (n, heads): largest score, 1 / denominator, weight above
+  float *packed_rows, *packed_out, *packed_above;  // (groups, n, width)
+  float* scratch;                       // (n, group)
+  int threads;
+};
+
+struct AttentionBackward {
+  Neighbours graph;
+  AttentionShape shape;
+  const float *grad, *target, *source;
+  const float *most, *inverse, *above;
+  const float *packed_rows, *packed_out, *packed_above;
+  float *grad_rows, *grad_target, *grad_source;
+  float* scratch;  // (n, width + 4 * group)
+  int threads;
+};
+
+}  // namespace elasticgnn

@@ -1,0 +1,54 @@
+#include <nanobind/nanobind.h>
+
+#include "attention.h"
+#include "dispatch.h"
+
+namespace nb = nanobind;
+
+ELASTICGNN_DECLARE(void attention_forward(const AttentionForward& p);
+                   void attention_backward(const AttentionBackward& p);)
+
+namespace elasticgnn {
+namespace {
+
+using Address = std::uintptr_t;
+
+const float* in(Address address) { return reinterpret_cast<const float*>(address); }
+float* out(Address address) { return reinterpret_cast<float*>(address); }
+
+}  // namespace
+
+void bind_attention(nb::module_& module) {
+  nb::class_<Neighbours>(module, "Neighbours", "CSR arrays by address; their owner keeps them alive.")
+      .def("__init__", [](Neighbours* self, std::int64_t nodes, Address start, Address column) {
+        new (self) Neighbours{nodes, reinterpret_cast<const std::int64_t*>(start),
+                              reinterpret_cast<const std::int32_t*>(column)};
+      });
+  module.def(
+      "attention_forward",
+      [](const Neighbours& graph, std::int64_t heads, std::int64_t channels, Address rows, Address target,
+         Address source, Address result, Address most, Address inverse, Address above, Address packed_rows,
+         Address packed_out, Address packed_above, Address scratch, int threads) {
+        static const auto kernel = ELASTICGNN_PICK(attention_forward);
+        nb::gil_scoped_release release;
+        kernel({graph, {heads, channels}, in(rows), in(target), in(source), out(result), out(most),
+                out(inverse), out(above), out(packed_rows), out(packed_out), out(packed_above),
+                out(scratch), threads});
+      },
+      "result <- each node's neighbours' rows, averaged by attention.");
+  module.def(
+      "attention_backward",
+      [](const Neighbours& graph, std::int64_t heads, std::int64_t channels, Address grad, Address target,
+         Address source, Address most, Address inverse, Address above, Address packed_rows,
+         Address packed_out, Address packed_above, Address grad_rows, Address grad_target,
+         Address grad_source, Address scratch, int threads) {
+        static const auto kernel = ELASTICGNN_PICK(attention_backward);
+        nb::gil_scoped_release release;
+        kernel({graph, {heads, channels}, in(grad), in(target), in(source), in(most), in(inverse),
+                in(above), in(packed_rows), in(packed_out), in(packed_above), out(grad_rows),
+                out(grad_target), out(grad_source), out(scratch), threads});
+      },
+      "Gradients of the rows, targets and sources from that of the result.");
+}
+
+}  // namespace elasticgnn
