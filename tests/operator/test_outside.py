@@ -13,9 +13,10 @@ from strategies import graphs, normal_rows, random_graph
 pytestmark = needs_kernels
 
 
-def value_and_gradient(x, graph, penalty, steps, implementation="fused"):
+def value_and_gradient(x, graph, penalty, steps, implementation="fused", memory="fast"):
     rows = x.clone().requires_grad_()
-    out = elastic_message_passing(rows, graph, penalty, steps, implementation=implementation)
+    options = {"implementation": implementation, "memory": memory}
+    out = elastic_message_passing(rows, graph, penalty, steps, **options)
     (grad,) = torch.autograd.grad(out, rows, normal_rows(*x.shape, seed=7).to(x.dtype))
     return out.detach(), grad
 
@@ -51,6 +52,26 @@ def test_any_graph(graph, width, lambda1, steps):
     x = normal_rows(graph.num_nodes, width)
     if x.numel():
         assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.0), steps, 1e-10)
+
+
+@pytest.mark.parametrize(("lambda1", "kept"), [(4.0, [True]), (0.01, [False])])
+def test_lean_mode_keeps_rows_while_they_weigh_less_than_checkpoints(lambda1, kept, monkeypatch):
+    graph, penalty = random_graph(60, 300), ElasticPenalty(lambda1, 1.5)
+    x = normal_rows(60, 18)
+    routes, real = [], outside.propagate_outside
+
+    def watched(*arguments):
+        routes.append(False)
+        out = real(*arguments)
+        routes[-1] = True
+        return out
+
+    monkeypatch.setattr(outside, "propagate_outside", watched)
+    lean = value_and_gradient(x, graph, penalty, 10, memory="lean")
+    assert routes == kept
+    exact = value_and_gradient(x, graph, penalty, 10, "reference")
+    for left, right in zip(lean, exact, strict=True):
+        torch.testing.assert_close(left, right, rtol=1e-10, atol=1e-12)
 
 
 def test_a_hub_that_ends_a_block_has_room_for_its_edges():

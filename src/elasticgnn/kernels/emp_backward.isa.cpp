@@ -127,7 +127,7 @@ struct BackwardMemory {
     } else {
       at.ahead = arena.take<T>(every * nodes);
       at.signal = arena.take<T>((extras ? every + 1 : 1) * nodes);
-      at.pile = arena.take<T>((extras ? every + 1 : 1) * nodes);
+      at.pile = extras ? arena.take<T>((every + 1) * nodes) : nullptr;  // see replay_segment
       // t is free until the last segment's adjoint begins, and then Z of that segment is not needed
       work = extras || every < steps ? arena.take<T>(duals) : state.t;
     }
@@ -143,22 +143,22 @@ struct BackwardMemory {
   }
 };
 
-// Rerun steps first .. last - 1, so that Ub (and U, Q for `extras`) of each are in place.
+// Rerun steps first .. last - 1, so that Ub (and U, Q for `extras`) of each are in place. If only Ub is wanted, Q lies where
+// the last Ub will: a node's Q is read for the last time just before.
 template <class Loop, class T>
-void replay_segment(Loop& loop, const EmpBackward<T>& job, const States<T>& at, T* half, T* work,
-                    int first, int last) {
+void replay_segment(Loop& loop, const EmpBackward<T>& job, States<T> at, T* half, T* work, int first, int last) {
   const Plan<T>& plan = loop.plan;
   const std::int64_t row = plan.row(), nodes = plan.problem->num_nodes * row;
+  if (!at.pile_stride) at.pile = at.ub(last - 1);
+  at.half = half;
   if (first == 0) loop.scale_rows(plan.problem->x, at.u(0));
   else copy_rows(plan.by_slot, job.nodes + (first / job.every - 1) * nodes, at.u(first), row);
   if (first > 0)
     loop.sweep(plan.by_slot, [&](auto low, auto high) {
       loop.weigh(low, high, at.dual[first], at.q(first));
     });
-  States<T> again = at;
-  again.half = half;
-  if (loop.extras.any()) return loop.run(again, first, last, work);
-  loop.run(again, first, last - 1, nullptr);
+  if (loop.extras.any()) return loop.run(at, first, last, work);
+  loop.run(at, first, last - 1, nullptr);
   const int k = last - 1;
   loop.sweep(plan.by_slot, [&](auto low, auto high) {
     loop.smooth(low, high, at.u(k), at.dual[k] ? at.q(k) : nullptr, at.ub(k), nullptr);

@@ -21,7 +21,7 @@ std::size_t forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char
   at.ahead = all ? job.nodes : arena.take<T>(nodes);
   at.signal = at.signal_stride ? job.nodes + steps * nodes : arena.take<T>(nodes);
   at.pile = at.pile_stride ? job.nodes + (2 * steps - 1) * nodes : job.use_dual ? arena.take<T>(nodes) : nullptr;
-  at.half = job.use_dual ? arena.take<T>(nodes) : nullptr;
+  at.half = job.use_dual && plan.threads > 1 ? arena.take<T>(nodes) : nullptr;
   T* work = job.use_dual ? (job.last_dual ? job.last_dual : arena.take<T>(duals)) : nullptr;
   auto** table = arena.take<const T*>(steps + 1);
   const typename Loop::R shape{problem.runs, problem.width};

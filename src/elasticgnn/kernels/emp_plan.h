@@ -124,6 +124,10 @@ Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
   plan.first_edge = arena.take<std::int64_t>(n + 1);
   plan.slot_weight = weighted ? arena.take<T>(2 * problem.num_edges) : nullptr;
   plan.total_weight = weighted ? arena.take<T>(n) : nullptr;
+  const std::int64_t work = (2 * problem.num_edges + 3 * n) * (plan.row() + 8);
+  constexpr std::int64_t kWorth = 1 << 16;  // below this much per thread a barrier costs more than it saves
+  const std::int64_t useful = work / kWorth + 1;
+  plan.threads = int(useful < problem.threads ? useful : problem.threads);
   if (arena.base == nullptr) return plan;
 
   std::int64_t edges = 0;
@@ -150,10 +154,6 @@ Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
   plan.by_slot = balance(n, [=](std::int64_t i) { return start[i]; });
   plan.by_tail = balance(n, [=](std::int64_t i) { return first[i]; });
   plan.by_head = balance(n, [=](std::int64_t i) { return start[i] - first[i]; });
-  const std::int64_t work = (2 * problem.num_edges + 3 * n) * (plan.row() + 8);
-  constexpr std::int64_t kWorth = 1 << 16;  // below this much per thread a barrier costs more than it saves
-  const std::int64_t useful = work / kWorth + 1;
-  plan.threads = int(useful < problem.threads ? useful : problem.threads);
   return plan;
 }
 

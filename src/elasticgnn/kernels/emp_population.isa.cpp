@@ -57,7 +57,7 @@ std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted,
   float* x = arena.take<float>(nodes);
   States<float> at{};
   at.signal = arena.take<float>(nodes), at.ahead = arena.take<float>(nodes), at.pile = arena.take<float>(nodes);
-  at.half = problem.threads > 1 ? arena.take<float>(nodes) : nullptr;
+  at.half = plan.threads > 1 ? arena.take<float>(nodes) : nullptr;
   const float* dual = arena.take<float>(problem.num_edges * row);
   auto** table = arena.take<const float*>(problem.steps + 1);
   if (scratch == nullptr) return arena.used;

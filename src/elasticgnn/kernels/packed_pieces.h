@@ -12,21 +12,31 @@ namespace {
 
 // One thread's memory for such rows: when a piece is nearly full, the next one is asked for.
 struct Piece {
-  float *at = nullptr, *end = nullptr;
-  std::size_t usual = 0;  // floats of a piece
+  float *at = nullptr, *begin = nullptr, *end = nullptr;
+  std::size_t usual = 0;            // floats of a piece
+  std::int64_t left = 0, done = 0;  // chunks that are still to come, and those in this piece
 
   void plan(const PackedProblem& problem, int lanes, std::int64_t low, std::int64_t high) {
     for (std::int64_t c = low; c < high; ++c) usual += most_floats(problem, lanes, c);
     usual /= 3;  // of what a step may take: a call for memory costs as much as a small chunk
+    left = (high - low) * problem.steps;
   }
-  // Room for the rows of a chunk at `at`; false if there is no memory.
+  // Room for the rows of the next chunk at `at`; false if there is no memory.
   bool reserve(const PackedProblem& problem, int lanes, std::int64_t chunk, const PackedKept& kept) {
     const std::size_t most = most_floats(problem, lanes, chunk);
-    if (at && std::size_t(end - at) >= most) return true;
-    const std::size_t floats = most > usual ? most : usual;
-    at = kept.more(kept.context, floats);
-    end = at + (at ? floats : 0);
-    return at != nullptr;
+    if (!at || std::size_t(end - at) < most) {
+      std::size_t floats = usual;
+      if (done) {  // the last piece is as large as the one before it makes expect
+        const std::size_t rest = std::size_t(at - begin) / done * left * 9 / 8 + most;
+        floats = rest < usual ? rest : usual;
+      }
+      floats = floats < most ? most : floats;
+      begin = at = kept.more(kept.context, floats);
+      if (!at) return false;
+      end = at + floats, done = 0;
+    }
+    ++done, --left;
+    return true;
   }
   // Floats that the rows of a chunk take if all are outside; 16 more, because rows are written whole.
   static std::size_t most_floats(const PackedProblem& problem, int lanes, std::int64_t chunk) {

@@ -40,7 +40,8 @@ def elastic_message_passing(
     x is (n, d), or (n, R, d) for R independent runs with lambda1 and lambda2 scalars or (R,).
     gamma and beta default to the paper's step sizes; others must satisfy its Theorem 1.
     `edge_weight` (m,) replaces the graph's weights, in the order of its edges.
-    memory="lean" keeps only every sqrt(steps)-th state for the gradient and recomputes the rest.
+    memory="lean" keeps as little as possible for the gradient: the dual rows that projections
+    moved, or, where those are many, about every sqrt(steps)-th state to recompute the rest from.
     """
     x, graph, sizes = _prepare(x, graph, penalty, steps, (gamma, beta), edge_weight)
     if memory not in MEMORY_MODES:

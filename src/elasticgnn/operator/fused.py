@@ -1,11 +1,15 @@
 """The fused operator: compiled loops behind torch.library, with exact gradients."""
 
+import contextlib
+
 import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native, warn_once_if_missing
 from elasticgnn.operator import fused_op, outside, packed, population
+from elasticgnn.operator.keeping import lean_rows
+from elasticgnn.operator.kept import TooMuch
 from elasticgnn.operator.shapes import with_runs
 from elasticgnn.problem.step_sizes import StepSizes
 
@@ -38,21 +42,36 @@ def propagate(
     """x (n, d) or (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
     weight, scale = graph.cast(x.dtype)
     keep = _needed_gradients(x, graph.weight, sizes)
-    packable = keep == 0 or (keep == 1 and memory == "fast")
-    if packable and fused_op.is_unwatched(x):
-        if keep == 0 and population.fits(x, graph, norm, steps):
-            return population.propagate_population(x, graph, sizes, norm, steps)
-        lanes = packed.packed_lanes(x, graph, norm, steps)
-        if lanes:
-            return packed.propagate_packed(x, graph, sizes, norm, steps, lanes, keep=keep == 1)
-        if keep == 1 and outside.fits(x, norm, steps) and _has_dual(sizes):
-            return outside.propagate_outside(x, graph, sizes, steps)
+    if keep < 2 and fused_op.is_unwatched(x):
+        out = _propagate_short(x, graph, sizes, norm, steps, keep, memory)
+        if out is not None:
+            return out
     slots = graph.slots
     tables = (slots.start, slots.column, slots.edge)
     has_dual = keep == 2 or _has_dual(sizes)
     options = (norm, concavity, steps, keep, memory == "lean", has_dual)
     signal = fused_op.propagate(with_runs(x), weight, scale, *tables, *sizes, *options)[0]
     return signal.view(x.shape)
+
+
+def _propagate_short(
+    x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int, keep: int, memory: str
+) -> Tensor | None:
+    """The same by one of the shorter routes, or None where none fits; keep is 0 or 1."""
+    if keep == 0 and population.fits(x, graph, norm, steps):
+        return population.propagate_population(x, graph, sizes, norm, steps)
+    lanes = packed.packed_lanes(x, graph, norm, steps) if keep == 0 or memory == "fast" else 0
+    if lanes:
+        return packed.propagate_packed(x, graph, sizes, norm, steps, lanes, keep=keep == 1)
+    if keep == 0 or not outside.fits(x, norm, steps) or not _has_dual(sizes):
+        return None
+    if memory == "fast":
+        return outside.propagate_outside(x, graph, sizes, steps)
+    # Rows that moved are kept as long as they weigh less than checkpoints and replays would.
+    limit = int(lean_rows(steps, graph.num_edges / len(x)) * x.numel() * x.element_size())
+    with contextlib.suppress(TooMuch):
+        return outside.propagate_outside(x, graph, sizes, steps, limit)
+    return None
 
 
 def propagate_state(

@@ -35,15 +35,19 @@ def plan_keeping(
     return Keeping(every, not lean, nodes, duals)
 
 
+def lean_rows(steps: int, ratio: float) -> float:
+    """What lean mode's checkpoints and replays take beyond the steps, in rows of all nodes."""
+    return _lean_cost(_lean_interval(steps, ratio), steps, ratio) + 1  # and the replayed signal
+
+
 def _lean_interval(steps: int, ratio: float) -> int:
-    """Steps between checkpoints that need the least memory, in rows of all nodes.
-
-    A checkpoint holds 1 + ratio of them, a replayed step 1, the replayed dual `ratio`.
-    """
+    """Steps between checkpoints that need the least memory."""
     longest = max(10, math.isqrt(steps) + 1)  # a step is replayed from its checkpoint: not too far
+    candidates = range(1, min(steps, longest) + 1)
+    return min(candidates, key=lambda every: _lean_cost(every, steps, ratio))
 
-    def cost(every: int) -> float:
-        working_dual = ratio if every < steps else 0.0
-        return (steps - 1) // every * (1 + ratio) + every + working_dual
 
-    return min(range(1, min(steps, longest) + 1), key=cost)
+def _lean_cost(every: int, steps: int, ratio: float) -> float:
+    """A checkpoint holds 1 + ratio rows, a replayed step 1, the replayed dual `ratio`."""
+    working_dual = ratio if every < steps else 0.0
+    return (steps - 1) // every * (1 + ratio) + every + working_dual

@@ -13,18 +13,30 @@ from torch.autograd.function import once_differentiable
 from elasticgnn.operator.kernel_call import scratch
 
 
-class Kept:
-    """Tables of known size, and the memory that the loops ask for while they fill them."""
+class TooMuch(Exception):
+    """The loops would keep more than they may."""
 
-    def __init__(self, *tables: Tensor) -> None:
+
+class Kept:
+    """Tables of known size, and the memory that the loops ask for while they fill them.
+
+    With a `limit` (bytes, tables included) asking for more raises TooMuch.
+    """
+
+    def __init__(self, *tables: Tensor, limit: int | None = None) -> None:
         self.tables = tables
         self.pieces: list[Tensor] = []  # what the tables point to
+        self.room = None if limit is None else limit - sum(table.nbytes for table in tables)
 
     @property
     def addresses(self) -> tuple[int, ...]:
         return tuple(table.data_ptr() for table in self.tables)
 
     def more(self, count: int) -> Tensor:
+        if self.room is not None:
+            self.room -= count
+            if self.room < 0:
+                raise TooMuch
         self.pieces.append(scratch(count))
         return self.pieces[-1]
 

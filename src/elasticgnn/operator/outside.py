@@ -22,14 +22,16 @@ def fits(x: Tensor, norm: str, steps: int) -> bool:
     return norm == "l21" and steps > 0 and x.numel() == len(x) * x.shape[-1] > 0
 
 
-def propagate_outside(x: Tensor, graph: Graph, sizes: StepSizes, steps: int) -> Tensor:
-    """x after `steps` steps with a dual; differentiable in x."""
+def propagate_outside(
+    x: Tensor, graph: Graph, sizes: StepSizes, steps: int, limit: int | None = None
+) -> Tensor:
+    """x after the steps; differentiable in x. TooMuch is raised beyond `limit` kept bytes."""
     slots = graph.slots
     weight, scale = graph.cast(x.dtype)
     tables = (slots.start, slots.column, slots.edge, weight, scale)
     shape = (len(x), graph.num_edges, 1, x.shape[-1])
     addresses = [tuple(tensor.data_ptr() for tensor in group) for group in (tables, sizes)]
-    route = _Outside(shape, addresses[0], addresses[1], steps, (*tables, *sizes))
+    route = _Outside(shape, addresses[0], addresses[1], steps, (*tables, *sizes), limit)
     return propagate_kept(x, route)
 
 
@@ -41,6 +43,7 @@ class _Outside(NamedTuple):
     sizes: tuple[int, ...]
     steps: int
     owners: tuple[Tensor, ...]
+    limit: int | None
 
     def arguments(self) -> tuple[Any, ...]:
         options = (NORMS.index("l21"), self.steps, torch.get_num_threads())
@@ -50,6 +53,7 @@ class _Outside(NamedTuple):
         kept = Kept(
             torch.empty(self.steps, loops.emp_blocks, dtype=torch.int64),  # where rows begin
             torch.empty(self.steps, self.shape[1], dtype=torch.uint8),  # which edges moved
+            limit=self.limit,
         )
         rows = (x.data_ptr(), out.data_ptr())
         call = kernel("emp_forward_outside", x.dtype)
