@@ -111,6 +111,11 @@ def measure(case: Case, threads: int, seconds: float) -> dict[str, object]:
     backward = interleaved_medians(both, seconds)
     torch.set_num_threads(1)  # the profiler does not see what other threads ask for
     memory = {name: peak_bytes(call) for name, call in both.items()}
+    with torch.no_grad():
+        forward_memory = {
+            "fused": peak_bytes(lambda: fused["fast"](x)),
+            "plain": peak_bytes(lambda: plain(x)),
+        }
     bandwidth = step_bytes(graph, case.width) * STEPS / forward["fused"]
     return {
         "name": case.name,
@@ -123,6 +128,7 @@ def measure(case: Case, threads: int, seconds: float) -> dict[str, object]:
         "forward_seconds": forward,
         "backward_seconds": backward,
         "peak_bytes": memory,
+        "forward_peak_bytes": forward_memory,
         "bytes_per_second": bandwidth,
     }
 
@@ -146,6 +152,12 @@ def population_share(threads: int, seconds: float) -> float:
     return times["together"] / times["apart"]
 
 
+def extra_share(row: dict[str, object], mode: str) -> float:
+    """What the gradient takes beyond the forward pass alone, as a share of the plain version's."""
+    memory, alone = row["peak_bytes"], row["forward_peak_bytes"]
+    return max(0.0, memory[mode] - alone["fused"]) / (memory["plain"] - alone["plain"])
+
+
 def report(row: dict[str, object], triad: float) -> None:
     """One line of the table."""
     forward, both, memory = row["forward_seconds"], row["backward_seconds"], row["peak_bytes"]
@@ -158,6 +170,7 @@ def report(row: dict[str, object], triad: float) -> None:
         f"{both['fast'] * 1e3:>10.2f} ms"
         f"{both['plain'] / both['fast']:>7.2f}x{both['plain'] / both['lean']:>7.2f}x"
         f"{memory['fast'] / memory['plain']:>8.2f}{memory['lean'] / memory['plain']:>7.2f}"
+        f"{extra_share(row, 'fast'):>8.2f}{extra_share(row, 'lean'):>7.2f}"
         f"{row['bytes_per_second'] / triad:>8.0%}"
     )
 
@@ -165,7 +178,7 @@ def report(row: dict[str, object], triad: float) -> None:
 HEADER = (
     f"{'graph':<17}{'nodes':>8}{'edges':>11}{'d':>4}{'forward':>13}{'plain':>9}{'APPNP':>9}"
     f"{'of K SpMM':>9}{'f+backward':>13}{'fast':>8}"
-    f"{'lean':>8}{'mem fast':>8}{'lean':>7}{'triad':>8}"
+    f"{'lean':>8}{'mem fast':>8}{'lean':>7}{'extra':>8}{'lean':>7}{'triad':>8}"
 )
 
 
