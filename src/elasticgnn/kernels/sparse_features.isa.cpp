@@ -3,6 +3,7 @@
 #include "sparse_features.h"
 
 #include "lanes.h"
+#include "vec.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
@@ -20,16 +21,18 @@ void row_block(const SparseProduct& p, std::int64_t row, std::int64_t first) {
   for (int v = 0; v < V; ++v) store(out + v * LANES, total[v]);
 }
 
+// The last columns, fewer than a block.
 void row_rest(const SparseProduct& p, std::int64_t row, std::int64_t first) {
+  using P = Pack<float, kVectorBytes / 4>;
+  constexpr int L = kVectorBytes / 4;
   const SparseRows& m = p.matrix;
-  const int width = int(p.width - first);
-  float total[LANES] = {};
-  for (std::int64_t q = m.start[row]; q < m.start[row + 1]; ++q) {
-    const float* dense = p.dense + m.column[q] * p.width + first;
-    for (int k = 0; k < width; ++k) total[k] += m.value[q] * dense[k];
+  for (; first < p.width; first += L) {
+    const int tail = int(smaller(L, p.width - first));
+    typename P::Vec total{};
+    for (std::int64_t q = m.start[row]; q < m.start[row + 1]; ++q)
+      total += m.value[q] * P::load(p.dense + m.column[q] * p.width + first, tail);
+    P::store(p.out + row * p.width + first, total, tail);
   }
-  float* out = p.out + row * p.width + first;
-  for (int k = 0; k < width; ++k) out[k] = total[k];
 }
 
 }  // namespace
