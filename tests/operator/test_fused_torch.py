@@ -152,3 +152,19 @@ def test_peak_memory_of_lean_mode_is_below_that_of_fast_mode():
     kept_lean = plan_keeping(100, 1, True, True)
     assert kept_lean.num_nodes_kept < kept_fast.num_nodes_kept
     assert kept_lean.num_duals_kept < kept_fast.num_duals_kept
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("norm", ["l21", "l1"])
+def test_what_inference_mode_made_serves_training_too(dtype, norm):
+    graph, penalty = random_graph(20, 40, weighted=True), ElasticPenalty(1.25, 2.5, norm)
+    x = normal_rows(20, 5).to(dtype)
+    with torch.inference_mode():
+        before = elastic_message_passing(x, graph, penalty, 3)
+    rows = x.clone().requires_grad_()
+    after = elastic_message_passing(rows, graph, penalty, 3)
+    after.sum().backward()
+    assert torch.equal(before, after.detach())
+    weight = graph.weight.clone().requires_grad_()
+    elastic_message_passing(x, graph, penalty, 3, edge_weight=weight).sum().backward()
+    assert float(weight.grad.abs().max()) > 0

@@ -1,7 +1,7 @@
 """What a graph computes once: remembered by the graph, a constant to torch.compile."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any
 
@@ -19,7 +19,7 @@ def once(make: Callable[..., Any]) -> Callable[..., Any]:
         memory: dict[Any, Any] = graph.__dict__["_known"]
         key = (make.__name__, *arguments)
         if key not in memory:
-            with _lasting():
+            with lasting():
                 memory[key] = make(graph, *arguments)
         return memory[key]
 
@@ -28,8 +28,19 @@ def once(make: Callable[..., Any]) -> Callable[..., Any]:
     return known
 
 
-def _lasting() -> AbstractContextManager[object]:
-    """What is made within outlives a torch.func transform: its tensors are not the transform's."""
-    if torch._C._are_functorch_transforms_active():
-        return torch._C._DisableFuncTorch()
-    return nullcontext()
+@contextmanager
+def lasting() -> Iterator[None]:
+    """What is made within outlives torch.func transforms and inference mode: an ordinary tensor."""
+    with ExitStack() as stack:
+        if torch._C._are_functorch_transforms_active():
+            stack.enter_context(torch._C._DisableFuncTorch())
+        if torch.is_inference_mode_enabled():
+            stack.enter_context(torch.inference_mode(False))
+        yield
+
+
+def is_traced() -> bool:
+    """Whether something watches what is done to tensors here, so that none may be remembered."""
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        return True
+    return bool(torch._C._len_torch_dispatch_stack())

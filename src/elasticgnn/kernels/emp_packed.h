@@ -40,6 +40,14 @@ struct PackedProblem {
   bool box;  // the l1 norm, else l21
 
   bool has_dual() const { return lambda1 > 0 && gamma > 0; }  // else Z has no effect
+
+  // Threads that pay. A step has three barriers, and each costs as much as a few thousand registers.
+  int team() const {
+    constexpr std::int64_t kWorth = 8192;
+    const std::int64_t useful = graph.num_groups / kWorth < 1 ? 1 : graph.num_groups / kWorth;
+    const int most = threads < kMostThreads ? threads : kMostThreads;
+    return useful < most ? int(useful) : most;
+  }
 };
 
 // Rows outside the ball, step by step and chunk by chunk.

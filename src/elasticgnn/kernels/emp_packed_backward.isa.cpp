@@ -158,7 +158,7 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
                    const BackwardRows<P>& rows) {
   const PackedGraph& g = problem.graph;
   const std::int64_t each = masks_each(problem), quads = quad_of(g, g.num_chunks);
-#pragma omp parallel num_threads(problem.threads < kMostThreads ? problem.threads : kMostThreads)
+#pragma omp parallel num_threads(problem.team())
   {
     const Team team(g);
     start_back<P>(problem, grad, rows, team);

@@ -220,7 +220,7 @@ bool forward_rows(const PackedProblem& problem, const float* x, float* out, cons
   const PackedGraph& g = problem.graph;
   const std::int64_t each = masks_each(problem), quads = quad_of(g, g.num_chunks);
   bool enough = true;
-#pragma omp parallel firstprivate(rows) num_threads(problem.threads < kMostThreads ? problem.threads : kMostThreads)
+#pragma omp parallel firstprivate(rows) num_threads(problem.team())
   {
     const Team team(g);
     Piece piece;

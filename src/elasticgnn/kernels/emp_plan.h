@@ -125,8 +125,8 @@ Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
   plan.slot_weight = weighted ? arena.take<T>(2 * problem.num_edges) : nullptr;
   plan.total_weight = weighted ? arena.take<T>(n) : nullptr;
   const std::int64_t work = (2 * problem.num_edges + 3 * n) * (plan.row() + 8);
-  constexpr std::int64_t kWorth = 1 << 16;  // below this much per thread a barrier costs more than it saves
-  const std::int64_t useful = work / kWorth + 1;
+  constexpr std::int64_t kWorth = 200'000;  // below this much per thread a barrier costs more than it saves
+  const std::int64_t useful = work / kWorth < 1 ? 1 : work / kWorth;
   plan.threads = int(useful < problem.threads ? useful : problem.threads);
   if (arena.base == nullptr) return plan;
 

@@ -12,6 +12,7 @@ namespace {
 
 // One thread's memory for such rows: when a piece is nearly full, the next one is asked for.
 struct Piece {
+  static constexpr std::size_t kLeast = 4096;
   float *at = nullptr, *begin = nullptr, *end = nullptr;
   std::size_t usual = 0;            // floats of a piece
   std::int64_t left = 0, done = 0;  // chunks that are still to come, and those in this piece
@@ -19,6 +20,7 @@ struct Piece {
   void plan(const PackedProblem& problem, int lanes, std::int64_t low, std::int64_t high) {
     for (std::int64_t c = low; c < high; ++c) usual += most_floats(problem, lanes, c);
     usual /= 3;  // of what a step may take: a call for memory costs as much as a small chunk
+    if (usual < kLeast) usual = kLeast;
     left = (high - low) * problem.steps;
   }
   // Room for the rows of the next chunk at `at`; false if there is no memory.

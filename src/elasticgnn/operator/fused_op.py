@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from elasticgnn.graph.once import is_traced
 from elasticgnn.operator.keeping import Keeping, plan_keeping
 from elasticgnn.operator.kernel_call import (
     Problem,
@@ -269,7 +270,4 @@ def propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 def is_unwatched(x: Tensor) -> bool:
     """Whether nothing traces this call: the dispatcher would cost as much as a small graph."""
-    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
-        return False
-    plain = type(x) is Tensor and x.device.type == "cpu"
-    return plain and not torch._C._len_torch_dispatch_stack()
+    return type(x) is Tensor and x.device.type == "cpu" and not is_traced()

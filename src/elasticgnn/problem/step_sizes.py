@@ -1,10 +1,12 @@
 """Step sizes of the elastic iteration, and the bounds of the paper's Theorem 1."""
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from elasticgnn.graph.once import is_traced, lasting
 from elasticgnn.problem.penalty import ElasticPenalty
 
 
@@ -33,7 +35,9 @@ def step_sizes(
     """
     plain = not (isinstance(penalty.lambda1, Tensor) or isinstance(penalty.lambda2, Tensor))
     if plain and penalty.is_convex and gamma is None and beta is None:
-        return _plain_sizes(penalty, norm_bound, like, runs)
+        strengths = float(penalty.lambda1), float(penalty.lambda2)
+        make = _plain_sizes if is_traced() else _remembered_sizes
+        return make(*strengths, norm_bound, like.dtype, like.device, runs)
     lambda1 = _per_run("lambda1", penalty.lambda1, like, runs)
     lambda2 = _per_run("lambda2", penalty.lambda2, like, runs)
     if gamma is None:
@@ -53,17 +57,27 @@ def step_sizes(
     return StepSizes(lambda1, primal, dual_step, pull)
 
 
-def _plain_sizes(penalty: ElasticPenalty, norm_bound: float, like: Tensor, runs: int) -> StepSizes:
-    """The same for plain numbers, without a dozen small tensor operations on every call."""
-    primal = 1 / (1 + float(penalty.lambda2) * (norm_bound / 2))
-    numbers = (
-        float(penalty.lambda1),
-        primal,
-        1 / (norm_bound * (primal if primal > 0 else 1.0)),
-        (1 - primal) * (2 / norm_bound),
-    )
-    table = torch.tensor(numbers, dtype=like.dtype, device=like.device)
+def _plain_sizes(
+    lambda1: float,
+    lambda2: float,
+    norm_bound: float,
+    dtype: torch.dtype,
+    device: torch.device,
+    runs: int,
+) -> StepSizes:
+    """The same for plain numbers, without a dozen small tensor operations."""
+    primal = 1 / (1 + lambda2 * (norm_bound / 2))
+    dual_step = 1 / (norm_bound * (primal if primal > 0 else 1.0))
+    numbers = (lambda1, primal, dual_step, (1 - primal) * (2 / norm_bound))
+    table = torch.tensor(numbers, dtype=dtype, device=device)
     return StepSizes(*table[:, None].expand(4, runs).contiguous().unbind(0))
+
+
+@functools.lru_cache(maxsize=64)
+def _remembered_sizes(*arguments: Any) -> StepSizes:
+    """Training calls with the same numbers again and again, on small graphs for microseconds."""
+    with lasting():
+        return _plain_sizes(*arguments)
 
 
 def _per_run(name: str, value: float | Tensor, like: Tensor, runs: int) -> Tensor:
