@@ -31,6 +31,12 @@ def test_values_equal_the_reference(width, norm):
     )
 
 
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_without_a_dual_only_averages_are_left(steps):
+    graph = random_graph(60, 200)
+    assert_equals_reference(normal_rows(60, 16, 3), graph, ElasticPenalty(0.0, 2.0), steps)
+
+
 @pytest.mark.parametrize("runs", [10, 16, 27, 32, 45])
 def test_any_number_of_runs_each_with_its_own_strengths(runs):
     graph = random_graph(40, 90, weighted=True)

@@ -114,9 +114,9 @@ void backward_outside(const Sizes& sizes, const Tables& tables, const Settings& 
 
 // `rows` are x, where the result goes, and the order of the nodes.
 void population(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
-                std::array<Address, 3> rows, const nb::callable& allocate) {
+                std::array<Address, 3> rows, bool use_dual, const nb::callable& allocate) {
   const auto problem = make_problem<float>(sizes, tables, settings, options, 0, rows[0]);
-  const EmpPopulation job{at<float>(rows[1]), at<std::int64_t>(rows[2])};
+  const EmpPopulation job{at<float>(rows[1]), at<std::int64_t>(rows[2]), use_dual};
   static const auto kernel = ELASTICGNN_PICK(emp_population);
   run(kernel, problem, job, allocate);
 }

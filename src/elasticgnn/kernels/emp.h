@@ -64,6 +64,7 @@ struct EmpForward {
 struct EmpPopulation {
   float* out;
   const std::int64_t* order;  // (n): the tables' node i is the caller's node order[i]
+  bool use_dual;              // false: Z stays 0 in every run
 };
 
 template <class T>

@@ -56,22 +56,24 @@ std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted,
   const std::int64_t row = Width * kLanes, nodes = problem.num_nodes * row;
   float* x = arena.take<float>(nodes);
   States<float> at{};
-  at.signal = arena.take<float>(nodes), at.ahead = arena.take<float>(nodes), at.pile = arena.take<float>(nodes);
-  at.half = plan.threads > 1 ? arena.take<float>(nodes) : nullptr;
-  const float* dual = arena.take<float>(problem.num_edges * row);
+  at.signal = arena.take<float>(nodes), at.ahead = arena.take<float>(nodes);
+  at.pile = job.use_dual ? arena.take<float>(nodes) : nullptr;
+  at.half = job.use_dual && plan.threads > 1 ? arena.take<float>(nodes) : nullptr;
+  const float* dual = job.use_dual ? arena.take<float>(problem.num_edges * row) : nullptr;
   auto** table = arena.take<const float*>(problem.steps + 1);
   if (scratch == nullptr) return arena.used;
 
   for (int k = 0; k <= problem.steps; ++k) table[k] = k ? dual : nullptr;
   at.dual = table;
-  at.out = x;  // X is read for the last time before F of the last step is written
+  at.out = x;  // a node's X is read for the last time before its F of the last step is written
   to_lanes<Width>(group, all, job.order, x);
   problem.x = x;
 #pragma omp parallel num_threads(plan.threads)
   {
     Loop loop{plan, problem, row, typename Loop::R{kLanes, Width}, nullptr};
     loop.scale_rows(x, at.signal);
-    loop.run(at, 0, problem.steps, nullptr);
+    if (job.use_dual) loop.run(at, 0, problem.steps, nullptr);
+    else loop.run_plain(at.signal, at.ahead, at.out, problem.steps);
   }
   from_lanes<Width>(group, all, x, job);
   return arena.used;

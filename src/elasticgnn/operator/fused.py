@@ -59,7 +59,8 @@ def _propagate_short(
 ) -> Tensor | None:
     """The same by one of the shorter routes, or None where none fits; keep is 0 or 1."""
     if keep == 0 and population.fits(x, graph, norm, steps):
-        return population.propagate_population(x, graph, sizes, norm, steps)
+        has_dual = _has_dual(sizes)
+        return population.propagate_population(x, graph, sizes, norm, steps, has_dual=has_dual)
     lanes = packed.packed_lanes(x, graph, norm, steps) if keep == 0 or memory == "fast" else 0
     if lanes:
         return packed.propagate_packed(x, graph, sizes, norm, steps, lanes, keep=keep == 1)

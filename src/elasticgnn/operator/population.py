@@ -25,9 +25,9 @@ def fits(x: Tensor, graph: Graph, norm: str, steps: int) -> bool:
 
 
 def propagate_population(
-    x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int
+    x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int, *, has_dual: bool
 ) -> Tensor:
-    """x (n, R, d) after the steps."""
+    """x (n, R, d) after the steps; without `has_dual` the dual stays 0 in every run."""
     weight, scale = graph.cast(x.dtype)
     order, edge_order, slots = graph.slots.clustered
     weight = weight if graph.is_unweighted else weight[edge_order]
@@ -41,6 +41,7 @@ def propagate_population(
         tuple(size.data_ptr() for size in sizes),
         (NORMS.index(norm), steps, torch.get_num_threads()),
         (rows.data_ptr(), out.data_ptr(), order.data_ptr()),
+        has_dual,
         scratch,
     )
     return out
