@@ -181,8 +181,6 @@ def test_settings_of_another_method_are_refused(task):
         )
 
 
-# importing torch_geometric.contrib warns that it is experimental; what is tested is our side
-@pytest.mark.filterwarnings("ignore:.*torch_geometric.contrib.*:UserWarning")
 @pytest.mark.parametrize("name", ["elastic", "appnp"])
 def test_torch_geometrics_own_attack_runs_against_our_models(name, task, trained):
     from torch_geometric.contrib.nn import PRBCDAttack

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.graph.clustering import cluster_slots
-from elasticgnn.kernels import native
 from elasticgnn.operator import population
+from marks import needs_kernels
 from strategies import graphs, normal_rows, random_graph
 
-pytestmark = pytest.mark.skipif(native is None, reason="the compiled loops are not there")
+pytestmark = needs_kernels
 
 
 def assert_equals_reference(x, graph, penalty, steps):

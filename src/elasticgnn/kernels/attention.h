@@ -5,16 +5,9 @@
 // weight per head then multiplies whole vectors, and products per head are sums of whole vectors.
 #pragma once
 
-#include <cstdint>
+#include "sparse_features.h"
 
 namespace elasticgnn {
-
-// Node i's neighbours, itself among them, are column[start[i]] .. column[start[i + 1] - 1].
-struct Neighbours {
-  std::int64_t nodes;
-  const std::int64_t* start;
-  const std::int32_t* column;
-};
 
 struct AttentionShape {
   std::int64_t heads, channels;
@@ -33,7 +26,7 @@ static inline std::int64_t packed_width(const AttentionShape& s) {
 // "Above" is the part of a sum over those neighbours whose score is positive, where the leaky ReLU
 // has slope 1. Without a gradient to come, all results but `out` and `packed_rows` are null.
 struct AttentionForward {
-  Neighbours graph;
+  SparseRows graph;  // a node's neighbours, itself among them; no values
   AttentionShape shape;
   const float *rows, *target, *source;  // (n, heads * channels), (n, heads), (n, heads)
   float* out;                           // (n, heads * channels)
@@ -44,7 +37,7 @@ struct AttentionForward {
 };
 
 struct AttentionBackward {
-  Neighbours graph;
+  SparseRows graph;
   AttentionShape shape;
   const float *grad, *target, *source;
   const float *most, *inverse, *above;

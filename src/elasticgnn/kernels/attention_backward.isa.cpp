@@ -118,7 +118,7 @@ void gather_node(const AttentionBackward& p, const Group<G>& g, std::int64_t nod
 template <int G>
 void differentiate_group(const AttentionBackward& p, std::int64_t number) {
   const HeadGroup heads = head_group(p.shape, number);
-  const std::int64_t nodes = p.graph.nodes, slots = whole_lanes(most_neighbours(p.graph) * G);
+  const std::int64_t nodes = p.graph.rows, slots = whole_lanes(most_entries(p.graph, 1) * G);
   const Group<G> g{heads, nodes, number * nodes, p.scratch, p.scratch + nodes * heads.width};
 #pragma omp parallel num_threads(p.threads)
   {

@@ -16,7 +16,7 @@ template <int G, int V, bool Keep>
 void add_neighbours(const AttentionForward& p, const HeadGroup& g, std::int64_t number, std::int64_t node,
                     std::int64_t first, Weights weights, Lanes inverse, float* row) {
   Lanes total[V] = {}, above[V] = {};
-  const std::int64_t base = number * p.graph.nodes, begin = p.graph.start[node];
+  const std::int64_t base = number * p.graph.rows, begin = p.graph.start[node];
   const std::int64_t count = p.graph.start[node + 1] - begin;
   const std::int32_t* __restrict column = p.graph.column + begin;
   const float* __restrict rows = p.packed_rows + base * g.width + first * LANES;
@@ -80,8 +80,8 @@ Lanes weigh_neighbours(const AttentionForward& p, const HeadGroup& g, std::int64
 template <int G, bool Keep>
 void attend_group(const AttentionForward& p, std::int64_t number) {
   const HeadGroup g = head_group(p.shape, number);
-  const std::int64_t nodes = p.graph.nodes, vectors = g.width / LANES;
-  const std::int64_t slots = whole_lanes(most_neighbours(p.graph) * G);
+  const std::int64_t nodes = p.graph.rows, vectors = g.width / LANES;
+  const std::int64_t slots = whole_lanes(most_entries(p.graph, 1) * G);
 #pragma omp parallel num_threads(p.threads)
   {
 #pragma omp for schedule(static)

@@ -112,14 +112,5 @@ void unpack_heads(const HeadGroup& g, Lanes from, float* values, std::int64_t no
   return (count + LANES - 1) / LANES * LANES;
 }
 
-[[gnu::always_inline]] inline std::int64_t most_neighbours(const Neighbours& graph) {
-  std::int64_t most = 0;
-  for (std::int64_t i = 0; i < graph.nodes; ++i) {
-    const std::int64_t count = graph.start[i + 1] - graph.start[i];
-    most = count > most ? count : most;
-  }
-  return most;
-}
-
 }  // namespace
 }  // namespace elasticgnn::ISA_NAMESPACE

@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 
 #include "attention.h"
+#include "bind_supply.h"
 #include "dispatch.h"
 
 namespace nb = nanobind;
@@ -11,22 +12,15 @@ ELASTICGNN_DECLARE(void attention_forward(const AttentionForward& p);
 namespace elasticgnn {
 namespace {
 
-using Address = std::uintptr_t;
-
-const float* in(Address address) { return reinterpret_cast<const float*>(address); }
-float* out(Address address) { return reinterpret_cast<float*>(address); }
+const float* in(Address address) { return at<const float>(address); }
+float* out(Address address) { return at<float>(address); }
 
 }  // namespace
 
 void bind_attention(nb::module_& module) {
-  nb::class_<Neighbours>(module, "Neighbours", "CSR arrays by address; their owner keeps them alive.")
-      .def("__init__", [](Neighbours* self, std::int64_t nodes, Address start, Address column) {
-        new (self) Neighbours{nodes, reinterpret_cast<const std::int64_t*>(start),
-                              reinterpret_cast<const std::int32_t*>(column)};
-      });
   module.def(
       "attention_forward",
-      [](const Neighbours& graph, std::int64_t heads, std::int64_t channels, Address rows, Address target,
+      [](const SparseRows& graph, std::int64_t heads, std::int64_t channels, Address rows, Address target,
          Address source, Address result, Address most, Address inverse, Address above, Address packed_rows,
          Address packed_out, Address packed_above, Address scratch, int threads) {
         static const auto kernel = ELASTICGNN_PICK(attention_forward);
@@ -38,7 +32,7 @@ void bind_attention(nb::module_& module) {
       "result <- each node's neighbours' rows, averaged by attention.");
   module.def(
       "attention_backward",
-      [](const Neighbours& graph, std::int64_t heads, std::int64_t channels, Address grad, Address target,
+      [](const SparseRows& graph, std::int64_t heads, std::int64_t channels, Address grad, Address target,
          Address source, Address most, Address inverse, Address above, Address packed_rows,
          Address packed_out, Address packed_above, Address grad_rows, Address grad_target,
          Address grad_source, Address scratch, int threads) {

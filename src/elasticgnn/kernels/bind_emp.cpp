@@ -12,9 +12,7 @@
 ELASTICGNN_DECLARE(
     template <class T> std::size_t emp_forward(const EmpProblem<T>&, const EmpForward<T>&, char*);
     template <class T> std::size_t emp_backward(const EmpProblem<T>&, const EmpBackward<T>&, char*);
-    std::size_t emp_population(const EmpProblem<float>&, const EmpPopulation&, char*);
-    int population_lanes();
-    int population_width();)
+    std::size_t emp_population(const EmpProblem<float>&, const EmpPopulation&, char*);)
 
 namespace nb = nanobind;
 
@@ -133,8 +131,8 @@ void bind_emp(nb::module_& module) {
   module.def("emp_backward_outside_f32", &backward_outside<float>);
   module.def("emp_backward_outside_f64", &backward_outside<double>);
   module.def("emp_population", &population);
-  module.attr("population_lanes") = ELASTICGNN_PICK(population_lanes)();
-  module.attr("population_width") = ELASTICGNN_PICK(population_width)();
+  module.attr("population_lanes") = kPopulationLanes;
+  module.attr("population_width") = kPopulationWidth;
   module.attr("emp_blocks") = kMaxBlocks;
 }
 

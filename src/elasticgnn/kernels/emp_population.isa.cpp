@@ -7,8 +7,7 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
-constexpr int kLanes = 16;
-constexpr int kWidest = 8;
+constexpr int kLanes = kPopulationLanes;
 
 // The problem of the runs from `first` on. Lanes behind the last run repeat it.
 struct Group {
@@ -96,7 +95,7 @@ std::size_t run_groups(const EmpProblem<float>& all, const EmpPopulation& job, c
   return bytes * takers;
 }
 
-template <Shape S, int Width = kWidest>
+template <Shape S, int Width = kPopulationWidth>
 std::size_t with_width(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {
   if constexpr (Width > 1)
     if (all.width < Width) return with_width<S, Width - 1>(all, job, scratch);
@@ -109,8 +108,5 @@ std::size_t with_width(const EmpProblem<float>& all, const EmpPopulation& job, c
 std::size_t emp_population(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {
   return all.norm == EdgeNorm::l1 ? with_width<Shape::box>(all, job, scratch) : with_width<Shape::ball>(all, job, scratch);
 }
-
-int population_lanes() { return kLanes; }
-int population_width() { return kWidest; }
 
 }  // namespace elasticgnn::ISA_NAMESPACE

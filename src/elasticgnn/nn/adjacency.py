@@ -32,7 +32,7 @@ Prepared = Graph | GraphMatrix
 def prepare_normalized(graph: Graph) -> Prepared:
     """D^-1/2 (A + I) D^-1/2 with D the degrees of A + I, for GCN and SGC.
 
-    Like the others here it is the graph itself where its weights ask for gradients.
+    It is the graph itself where its weights ask for gradients.
     """
     from scipy import sparse
 
@@ -44,7 +44,7 @@ def prepare_normalized(graph: Graph) -> Prepared:
 
 
 def prepare_laplacian(graph: Graph) -> Prepared:
-    """-D^-1/2 A D^-1/2, for ChebNet: the normalised Laplacian minus I."""
+    """-D^-1/2 A D^-1/2, for ChebNet: the normalised Laplacian minus I; or the graph, as above."""
     if graph.weight.requires_grad:
         return graph
     matrix = graph.to_scipy()

@@ -84,4 +84,4 @@ def packed_shape(nodes: int, heads: int, channels: int) -> tuple[int, tuple[int,
 
 def neighbours(start: Tensor, column: Tensor) -> Any:
     assert native is not None
-    return native.Neighbours(len(start) - 1, start.data_ptr(), column.data_ptr())
+    return native.SparseRows(len(start) - 1, start.data_ptr(), column.data_ptr(), 0, 0)
