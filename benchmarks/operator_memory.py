@@ -5,13 +5,17 @@ from collections.abc import Callable
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from elasticgnn.operator.workspace import workspace
+
 
 def peak_bytes(call: Callable[[], object]) -> int:
     """The largest sum of tensors alive at once during `call`, beyond those alive before it.
 
-    The compiled loops take all their scratch from torch, so they are counted in full.
+    The compiled loops take all their scratch from torch; what is kept of it from call to call is
+    given back before, so that it is counted in full.
     """
     call()
+    workspace.clear()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         result = call()
     del result

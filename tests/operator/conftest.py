@@ -14,12 +14,12 @@ def restore_threads():
 @pytest.fixture
 def scarce_memory(monkeypatch):
     """The loops get memory for what they keep twice, and then no more."""
-    real, calls = kept.scratch, []
+    real, calls = kept.fresh, []
 
-    def scratch(count):
+    def fresh(count):
         calls.append(count)
         if len(calls) > 2:
             raise MemoryError("no memory for the rows")
         return real(count)
 
-    monkeypatch.setattr(kept, "scratch", scratch)
+    monkeypatch.setattr(kept, "fresh", fresh)

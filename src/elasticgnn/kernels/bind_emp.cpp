@@ -42,20 +42,19 @@ EmpProblem<T> make_problem(const Sizes& sizes, const Tables& tables, const Setti
   return problem;
 }
 
-// Asks for the scratch size, gets it from `allocate(bytes)` (a torch tensor), runs without the GIL.
+// Asks for the scratch size, borrows it, runs without the GIL.
 template <class Kernel, class Problem, class Job>
-void run(Kernel kernel, const Problem& problem, const Job& job, const nb::callable& allocate) {
+void run(Kernel kernel, const Problem& problem, const Job& job, const nb::object& workspace) {
   const std::size_t bytes = kernel(problem, job, nullptr);
-  const nb::object buffer = allocate(bytes == 0 ? 64 : bytes);
-  char* scratch = memory_of(buffer);
+  const Loan scratch(workspace, bytes == 0 ? 64 : bytes);
   nb::gil_scoped_release release;
-  kernel(problem, job, scratch);
+  kernel(problem, job, scratch.data);
 }
 
 template <class T>
 void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
              const Options& options, double concavity, Address x, std::array<Address, 6> rows,
-             bool use_dual, int keep, int every, bool keep_nodes, const nb::callable& allocate) {
+             bool use_dual, int keep, int every, bool keep_nodes, const nb::object& workspace) {
   const auto problem = make_problem<T>(sizes, tables, settings, options, concavity, x);
   EmpForward<T> job{};
   job.first_signal = at<T>(rows[0]), job.first_dual = at<T>(rows[1]);
@@ -63,14 +62,14 @@ void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
   job.nodes = at<T>(rows[4]), job.duals = at<T>(rows[5]);
   job.use_dual = use_dual, job.keep = keep, job.every = every, job.keep_nodes = keep_nodes;
   static const auto kernel = ELASTICGNN_PICK(emp_forward<T>);
-  run(kernel, problem, job, allocate);
+  run(kernel, problem, job, workspace);
 }
 
 template <class T>
 void backward(const Sizes& sizes, const Tables& tables, const Settings& settings,
               const Options& options, double concavity, Address x, std::array<Address, 4> rows,
               std::array<Address, 4> gradients, bool use_dual, bool kept, int every,
-              bool keep_nodes, const nb::callable& allocate) {
+              bool keep_nodes, const nb::object& workspace) {
   const auto problem = make_problem<T>(sizes, tables, settings, options, concavity, x);
   EmpBackward<T> job{};
   job.grad = at<T>(rows[0]), job.out = at<T>(rows[1]);
@@ -79,13 +78,13 @@ void backward(const Sizes& sizes, const Tables& tables, const Settings& settings
   job.grad_scale = at<T>(gradients[2]), job.grad_sizes = at<T>(gradients[3]);
   job.use_dual = use_dual, job.kept = kept, job.every = every, job.keep_nodes = keep_nodes;
   static const auto kernel = ELASTICGNN_PICK(emp_backward<T>);
-  run(kernel, problem, job, allocate);
+  run(kernel, problem, job, workspace);
 }
 
 // The same with the rows that the projections moved; `kept` are the addresses of their table and of the masks.
 template <class T>
 void forward_outside(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
-                     Address x, Address out, std::array<Address, 2> kept, const nb::callable& allocate,
+                     Address x, Address out, std::array<Address, 2> kept, const nb::object& workspace,
                      const nb::callable& keep) {
   const auto problem = make_problem<T>(sizes, tables, settings, options, 0, x);
   Supply<T> supply{keep, nullptr};
@@ -93,13 +92,13 @@ void forward_outside(const Sizes& sizes, const Tables& tables, const Settings& s
   EmpForward<T> job{};
   job.out = at<T>(out), job.use_dual = true, job.every = problem.steps, job.outside = &outside;
   static const auto kernel = ELASTICGNN_PICK(emp_forward<T>);
-  run(kernel, problem, job, allocate);
+  run(kernel, problem, job, workspace);
   if (supply.failure) std::rethrow_exception(supply.failure);
 }
 
 template <class T>
 void backward_outside(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
-                      Address grad, Address grad_x, std::array<Address, 2> kept, const nb::callable& allocate) {
+                      Address grad, Address grad_x, std::array<Address, 2> kept, const nb::object& workspace) {
   // X itself is not needed: its values only enter the gradient of the scale
   const auto problem = make_problem<T>(sizes, tables, settings, options, 0, grad);
   const EmpOutside<T> outside{at<const T*>(kept[0]), at<std::uint8_t>(kept[1]), nullptr, nullptr};
@@ -107,16 +106,16 @@ void backward_outside(const Sizes& sizes, const Tables& tables, const Settings& 
   job.grad = at<T>(grad), job.grad_x = at<T>(grad_x);
   job.use_dual = true, job.every = problem.steps, job.outside = &outside;
   static const auto kernel = ELASTICGNN_PICK(emp_backward<T>);
-  run(kernel, problem, job, allocate);
+  run(kernel, problem, job, workspace);
 }
 
 // `rows` are x, where the result goes, and the order of the nodes.
 void population(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
-                std::array<Address, 3> rows, bool use_dual, const nb::callable& allocate) {
+                std::array<Address, 3> rows, bool use_dual, const nb::object& workspace) {
   const auto problem = make_problem<float>(sizes, tables, settings, options, 0, rows[0]);
   const EmpPopulation job{at<float>(rows[1]), at<std::int64_t>(rows[2]), use_dual};
   static const auto kernel = ELASTICGNN_PICK(emp_population);
-  run(kernel, problem, job, allocate);
+  run(kernel, problem, job, workspace);
 }
 
 }  // namespace

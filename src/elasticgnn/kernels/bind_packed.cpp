@@ -40,7 +40,7 @@ PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Setti
 // `kept` holds the addresses of the rows' table and of the masks, or zeros; `keep(bytes)` gives memory for rows
 // that lives as long as the gradient may be asked for.
 void forward(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
-             std::array<Address, 2> rows, std::array<Address, 2> kept, const nb::callable& allocate,
+             std::array<Address, 2> rows, std::array<Address, 2> kept, const nb::object& workspace,
              const nb::callable& keep) {
   static const auto kernel = ELASTICGNN_PICK(packed_forward);
   const PackedProblem problem = make_problem(sizes, tables, settings, options);
@@ -48,25 +48,23 @@ void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
   const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), &Supply<float>::more, &supply};
   const PackedKept* wanted = kept[0] ? &store : nullptr;
   const std::size_t bytes = kernel(problem, nullptr, nullptr, wanted, nullptr);
-  const nb::object buffer = allocate(bytes);
-  char* scratch = memory_of(buffer);
+  const Loan scratch(workspace, bytes);
   {
     nb::gil_scoped_release release;
-    kernel(problem, at<float>(rows[0]), at<float>(rows[1]), wanted, scratch);
+    kernel(problem, at<float>(rows[0]), at<float>(rows[1]), wanted, scratch.data);
   }
   if (supply.failure) std::rethrow_exception(supply.failure);
 }
 
 void backward(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
-              std::array<Address, 2> rows, std::array<Address, 2> kept, const nb::callable& allocate) {
+              std::array<Address, 2> rows, std::array<Address, 2> kept, const nb::object& workspace) {
   static const auto kernel = ELASTICGNN_PICK(packed_backward);
   const PackedProblem problem = make_problem(sizes, tables, settings, options);
   const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), nullptr, nullptr};
   const std::size_t bytes = kernel(problem, nullptr, nullptr, store, nullptr);
-  const nb::object buffer = allocate(bytes);
-  char* scratch = memory_of(buffer);
+  const Loan scratch(workspace, bytes);
   nb::gil_scoped_release release;
-  kernel(problem, at<float>(rows[0]), at<float>(rows[1]), store, scratch);
+  kernel(problem, at<float>(rows[0]), at<float>(rows[1]), store, scratch.data);
 }
 
 int lanes(std::int64_t width) {

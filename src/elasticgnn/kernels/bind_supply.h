@@ -15,10 +15,32 @@ T* at(Address address) {
   return reinterpret_cast<T*>(address);
 }
 
-// Memory from `allocate(bytes)`, a torch tensor that `allocate` or the caller keeps alive.
+// Where a torch tensor lies, which the caller keeps alive.
 inline char* memory_of(const nanobind::object& buffer) {
   return at<char>(nanobind::cast<Address>(buffer.attr("data_ptr")()));
 }
+
+// Scratch from a workspace of elasticgnn.operator.workspace, given back at the end; both with the GIL.
+class Loan {
+ public:
+  Loan(const nanobind::object& workspace, std::size_t bytes)
+      : workspace_(workspace), buffer_(workspace.attr("take")(bytes)), data(memory_of(buffer_)) {}
+  ~Loan() {
+    try {
+      workspace_.attr("give")(buffer_);
+    } catch (nanobind::python_error&) {  // the buffer is then freed instead of kept
+    }
+  }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+
+ private:
+  const nanobind::object& workspace_;
+  const nanobind::object buffer_;
+
+ public:
+  char* const data;
+};
 
 // More memory while the loops run without the GIL; any of their threads may ask.
 template <class T>

@@ -130,10 +130,12 @@ struct Forward {
         } else {
           project(sizes, rows, squares, z);
         }
-        const Vec w = P::splat(g.weight(p));
-        for (int v = 0; v < rows.count(); ++v) {
-          rows.store(to + e * stride, v, z[v]);
-          sum[v] += w * z[v];
+        for (int v = 0; v < rows.count(); ++v) rows.store(to + e * stride, v, z[v]);
+        if (g.slot_weight) {
+          const Vec w = P::splat(g.slot_weight[p]);
+          for (int v = 0; v < rows.count(); ++v) sum[v] += w * z[v];
+        } else {
+          for (int v = 0; v < rows.count(); ++v) sum[v] += z[v];
         }
       }
       done(sizes, g, rows, i, sum);
@@ -161,13 +163,19 @@ struct Forward {
     const T s = g.scale[i];
     const Vec back = sizes.gamma * (s * s);
     const std::int64_t at = i * rows.stride();
-    for (int v = 0; v < rows.count(); ++v) {
-      const Vec before = to.q_old ? rows.load(to.q_old + at, v) : Vec{};
-      const Vec value = rows.load(to.ub + at, v) - back * (sum[v] - before);
-      rows.store(to.q_new + at, v, sum[v]);
-      if (to.out) rows.store(to.out + at, v, value / s);
-      if (to.u) rows.store(to.u + at, v, value);
-    }
+    const T *const ub = to.ub + at, *const q_old = to.q_old ? to.q_old + at : nullptr;
+    T *const q_new = to.q_new + at, *const end = (to.out ? to.out : to.u) + at;
+    const auto settle_row = [&](auto old, auto last) ELASTICGNN_INLINE_LAMBDA {
+      for (int v = 0; v < rows.count(); ++v) {
+        Vec change = sum[v];
+        if constexpr (old) change -= rows.load(q_old, v);
+        const Vec value = rows.load(ub, v) - back * change;
+        rows.store(q_new, v, sum[v]);
+        rows.store(end, v, last ? value / s : value);
+      }
+    };
+    if (to.out) q_old ? settle_row(std::true_type{}, std::true_type{}) : settle_row(std::false_type{}, std::true_type{});
+    else q_old ? settle_row(std::true_type{}, std::false_type{}) : settle_row(std::false_type{}, std::false_type{});
   }
 
   // B2, with the edges that start at a node in `half`.

@@ -2,6 +2,7 @@
 // Sixteen runs lie in the lanes, so no sum crosses lanes and one reciprocal root serves them all. Each thread takes
 // groups of sixteen of its own; where there are fewer groups than threads, all share the nodes of one.
 #include "emp_forward.h"
+#include "turn.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 
@@ -26,23 +27,19 @@ struct Group {
   std::int64_t run(std::int64_t lane) const { return first + (lane < lanes ? lane : lanes - 1); }
 };
 
-// The caller's rows (n, runs, width) with the runs in the lanes, and back.
+// The caller's rows of a node, (runs, width), with the runs in the lanes, and back.
 template <int Width>
-void to_lanes(const Group& group, const EmpProblem<float>& all, const std::int64_t* order, float* __restrict to) {
-  for (std::int64_t i = 0; i < all.num_nodes; ++i, to += Width * kLanes)
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const float* row = all.x + (order[i] * all.runs + group.run(lane)) * Width;
-      for (int c = 0; c < Width; ++c) to[c * kLanes + lane] = row[c];
-    }
+ELASTICGNN_INLINE void to_lanes(const Group& group, const float* __restrict rows, float* __restrict lanes) {
+  if (group.lanes == kLanes && turn<kLanes, Width>(rows, lanes)) return;
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int c = 0; c < Width; ++c) lanes[c * kLanes + lane] = rows[(group.run(lane) - group.first) * Width + c];
 }
 
 template <int Width>
-void from_lanes(const Group& group, const EmpProblem<float>& all, const float* __restrict from, const EmpPopulation& job) {
-  for (std::int64_t i = 0; i < all.num_nodes; ++i, from += Width * kLanes)
-    for (std::int64_t lane = 0; lane < group.lanes; ++lane) {
-      float* row = job.out + (job.order[i] * all.runs + group.run(lane)) * Width;
-      for (int c = 0; c < Width; ++c) row[c] = from[c * kLanes + lane];
-    }
+ELASTICGNN_INLINE void from_lanes(const Group& group, const float* __restrict lanes, float* __restrict rows) {
+  if (group.lanes == kLanes && turn<Width, kLanes>(lanes, rows)) return;
+  for (std::int64_t lane = 0; lane < group.lanes; ++lane)
+    for (int c = 0; c < Width; ++c) rows[lane * Width + c] = lanes[c * kLanes + lane];
 }
 
 // Bytes that the group needs when `scratch` is null; else runs it.
@@ -65,16 +62,21 @@ std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted,
   for (int k = 0; k <= problem.steps; ++k) table[k] = k ? dual : nullptr;
   at.dual = table;
   at.out = x;  // a node's X is read for the last time before its F of the last step is written
-  to_lanes<Width>(group, all, job.order, x);
   problem.x = x;
+  const auto place = [&](std::int64_t i) { return (job.order[i] * all.runs + group.first) * Width; };  // the caller's
 #pragma omp parallel num_threads(plan.threads)
   {
+    for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
+      for (std::int64_t i = low; i < high; ++i) to_lanes<Width>(group, all.x + place(i), x + i * row);
+    });
     Loop loop{plan, problem, row, typename Loop::R{kLanes, Width}, nullptr};
     loop.scale_rows(x, at.signal);
     if (job.use_dual) loop.run(at, 0, problem.steps, nullptr);
     else loop.run_plain(at.signal, at.ahead, at.out, problem.steps);
+    for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
+      for (std::int64_t i = low; i < high; ++i) from_lanes<Width>(group, x + i * row, job.out + place(i));
+    });
   }
-  from_lanes<Width>(group, all, x, job);
   return arena.used;
 }
 

@@ -21,9 +21,9 @@ from elasticgnn.operator.kernel_call import (
     lanes_for,
     problem,
     run_groups,
-    scratch,
     share_of,
 )
+from elasticgnn.operator.workspace import workspace
 
 _ARGUMENTS = (
     "Tensor x, Tensor weight, Tensor scale, Tensor start, Tensor column, Tensor edge, "
@@ -99,7 +99,7 @@ def _propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
             given.keep if given.use_dual else 0,
             keeping.every,
             keeping.all_nodes,
-            scratch,
+            workspace,
         )
         hand_back(moved, out, group)
     return out, nodes, duals
@@ -135,7 +135,7 @@ def run_state(
         0,
         1,
         False,
-        scratch,
+        workspace,
     )
     return as_runs(out, x), as_runs(last, last.view(num_edges, runs, width))
 
@@ -184,7 +184,7 @@ def _propagate_backward(
             kept,
             keeping.every,
             keeping.all_nodes,
-            scratch,
+            workspace,
         )
         hand_back(moved, grad_x, group)
         by_weight += sums[0]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from elasticgnn.operator.kernel_call import scratch
+from elasticgnn.operator.workspace import fresh
 
 
 class TooMuch(Exception):
@@ -37,7 +37,7 @@ class Kept:
             self.room -= count
             if self.room < 0:
                 raise TooMuch
-        self.pieces.append(scratch(count))
+        self.pieces.append(fresh(count))
         return self.pieces[-1]
 
 

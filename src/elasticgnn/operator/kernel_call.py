@@ -1,6 +1,5 @@
 """Tensors as the compiled loops want them: addresses, lanes of runs."""
 
-import functools
 from typing import Any, NamedTuple
 
 import torch
@@ -50,9 +49,6 @@ def share_of(kept: Tensor, group: slice, x: Tensor) -> Tensor:
 
 def address(tensor: Tensor | None) -> int:
     return 0 if tensor is None or tensor.numel() == 0 else tensor.data_ptr()
-
-
-scratch = functools.partial(torch.empty, dtype=torch.uint8)
 
 
 class Problem(NamedTuple):

@@ -11,7 +11,8 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
 from elasticgnn.operator.kept import Kept, propagate_kept
-from elasticgnn.operator.kernel_call import NORMS, kernel, scratch
+from elasticgnn.operator.kernel_call import NORMS, kernel
+from elasticgnn.operator.workspace import workspace
 from elasticgnn.problem.step_sizes import StepSizes
 
 loops: Any = native  # not None where this module's functions are called
@@ -57,10 +58,10 @@ class _Outside(NamedTuple):
         )
         rows = (x.data_ptr(), out.data_ptr())
         call = kernel("emp_forward_outside", x.dtype)
-        call(*self.arguments(), *rows, kept.addresses, scratch, kept.more)
+        call(*self.arguments(), *rows, kept.addresses, workspace, kept.more)
         return kept
 
     def backward(self, grad: Tensor, grad_x: Tensor, kept: Kept) -> None:
         rows = (grad.data_ptr(), grad_x.data_ptr())
         call = kernel("emp_backward_outside", grad.dtype)
-        call(*self.arguments(), *rows, kept.addresses, scratch)
+        call(*self.arguments(), *rows, kept.addresses, workspace)

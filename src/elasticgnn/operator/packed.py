@@ -8,7 +8,7 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
 from elasticgnn.operator.kept import Kept, propagate_kept
-from elasticgnn.operator.kernel_call import scratch
+from elasticgnn.operator.workspace import fresh, workspace
 from elasticgnn.problem.step_sizes import StepSizes
 
 MOST_FLOATS = 1 << 31  # of padded node rows: the tables hold where each begins
@@ -41,7 +41,7 @@ def propagate_packed(
     rows = x.detach().contiguous()
     out = torch.empty_like(rows)
     for run in range(len(settings)):
-        loops.packed_forward(*route.arguments(run, rows, out), (0, 0), scratch, scratch)
+        loops.packed_forward(*route.arguments(run, rows, out), (0, 0), workspace, fresh)
     return out
 
 
@@ -71,10 +71,10 @@ class _Packed(NamedTuple):
                 torch.empty(self.steps, (groups // 4 + chunks) * each, dtype=torch.int16),  # masks
             )
             arguments = self.arguments(run, x, out)
-            loops.packed_forward(*arguments, kept.addresses, scratch, kept.more)
+            loops.packed_forward(*arguments, kept.addresses, workspace, kept.more)
             all_runs.append(kept)
         return all_runs
 
     def backward(self, grad: Tensor, grad_x: Tensor, kept: list[Kept]) -> None:
         for run, one in enumerate(kept):
-            loops.packed_backward(*self.arguments(run, grad, grad_x), one.addresses, scratch)
+            loops.packed_backward(*self.arguments(run, grad, grad_x), one.addresses, workspace)

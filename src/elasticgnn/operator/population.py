@@ -1,4 +1,4 @@
-"""The route of many runs without a gradient: short float32 rows, eight runs in the lanes."""
+"""The route of many runs without a gradient: short float32 rows, sixteen runs in the lanes."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
-from elasticgnn.operator.kernel_call import NORMS, scratch
+from elasticgnn.operator.kernel_call import NORMS
+from elasticgnn.operator.workspace import workspace
 from elasticgnn.problem.step_sizes import StepSizes
 
 LEAST_USE = 0.6  # of the lanes: with fewer runs than that, one after the other is faster
@@ -42,6 +43,6 @@ def propagate_population(
         (NORMS.index(norm), steps, torch.get_num_threads()),
         (rows.data_ptr(), out.data_ptr(), order.data_ptr()),
         has_dual,
-        scratch,
+        workspace,
     )
     return out
