@@ -9,8 +9,8 @@ from torch import Tensor
 from elasticgnn.graph.clustering import cluster_nodes
 
 CHUNK = 128  # registers; their dual rows stay in the nearest cache between two visits
-NEAR = 1 << 19  # bytes of node rows that a core's own cache holds beside the rest
-WINDOW = 4096  # nodes that may change places so that nodes with as many registers lie together
+NEAR = 1 << 17  # bytes of node rows that a core's own cache holds beside the rest
+WINDOW = 4096  # nodes at most that change places so that those with as many registers lie together
 
 
 class PackedSlots(NamedTuple):
@@ -56,25 +56,50 @@ def _order(first: Tensor, other: Tensor, rows: int) -> tuple[np.ndarray, np.ndar
     """The nodes in the loops' order, and how many share a register with each.
 
     The given order while the node rows fit a core's cache, else neighbours near one another; then
-    sorted within windows by the number of registers, so that the loops' ends can be foreseen.
+    sorted within windows by the number of registers, so that the loops' ends can be foreseen. Of
+    nodes with as many, those that other threads read lie together, on few lines of the caches.
     """
     n = len(first) - 1
     order = np.arange(n)
     if n * (16 // rows) * 4 > NEAR:
         order = cluster_nodes(first, other).numpy()
     degree = np.diff(first.numpy())[order]
-    window = np.arange(n) // WINDOW
+    window = _windows(np.where(degree > rows // 2, -(-degree // rows) * rows, degree))
     share = np.ones(n, dtype=np.int64)
     for count in (1, 2):
         mates = np.flatnonzero(degree == count)
         if rows // count < 2:
             continue
         place = _places_in_runs(window[mates])
-        size = np.bincount(window[mates], minlength=n // WINDOW + 1)[window[mates]]
+        size = np.bincount(window[mates])[window[mates]]
         whole = place < size - size % (rows // count)  # the rest of a window has its own
         share[mates[whole]] = rows // count
-    rank = np.lexsort((-(-degree // rows), -share, window))
+    reach = _reach(first.numpy(), other.numpy(), order, window)
+    rank = np.lexsort((-reach, -(-degree // rows), -share, window))
     return order[rank], share[rank]
+
+
+def _windows(work: np.ndarray) -> np.ndarray:
+    """The window of each node: equal work in all; halves, quarters... of them are what as many
+    threads will have."""
+    count = 1 << (len(work) // WINDOW).bit_length()
+    return (np.cumsum(work) - work) * count // max(1, int(work.sum()))
+
+
+def _reach(
+    first: np.ndarray, other: np.ndarray, order: np.ndarray, window: np.ndarray
+) -> np.ndarray:
+    """How far the neighbours are of each node, in this order: 0 in its window, 1 in its pair of
+    windows, 2 in its four..."""
+    degree = np.diff(first)
+    home = np.empty(len(order), dtype=np.int64)
+    home[order] = window
+    apart = np.repeat(home, degree) ^ home[other]  # its highest bit tells which halves they share
+    farthest = np.zeros(len(order), dtype=np.int64)
+    has_slots = degree > 0
+    if has_slots.any():
+        farthest[has_slots] = np.maximum.reduceat(apart, first[:-1][has_slots])
+    return np.frexp(farthest[order])[1]
 
 
 def _places_in_runs(labels: np.ndarray) -> np.ndarray:

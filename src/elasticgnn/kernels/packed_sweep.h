@@ -16,15 +16,24 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
-// The chunks and nodes of the calling thread.
+// The chunks and nodes of the calling thread: each has as many registers as the others.
 struct Team {
-  int part, parts;
-  std::int64_t low, high;          // chunks of this thread
+  std::int64_t low, high;  // chunks of this thread
   std::int32_t low_node, high_node;
   explicit Team(const PackedGraph& graph)
-      : part(omp_get_thread_num()), parts(omp_get_num_threads()),
-        low(graph.num_chunks * part / parts), high(graph.num_chunks * (part + 1) / parts),
+      : low(bound(graph, omp_get_thread_num())), high(bound(graph, omp_get_thread_num() + 1)),
         low_node(graph.chunk[low]), high_node(graph.chunk[high]) {}
+
+  static std::int64_t bound(const PackedGraph& graph, int part) {
+    if (part == omp_get_num_threads()) return graph.num_chunks;  // nodes without registers may be the last
+    const std::int64_t target = graph.num_groups * part / omp_get_num_threads();
+    std::int64_t low = 0, high = graph.num_chunks;
+    while (low < high) {
+      const std::int64_t half = (low + high) / 2;
+      if (graph.group[graph.chunk[half]] < target) low = half + 1; else high = half;
+    }
+    return low;
+  }
 };
 
 // Weights of the slots of nodes low .. high - 1 (0 for those that fill up), if there are any.
