@@ -1,4 +1,4 @@
-"""The order of the packed tables: equal nodes together, and those that threads share on few lines."""
+"""The order of the packed tables: equal nodes together, shared ones on few cache lines."""
 
 import numpy as np
 import torch
