@@ -13,6 +13,7 @@ from elasticgnn.graph import checks, convert, parts
 from elasticgnn.graph.merge import Edges, merge_edges
 from elasticgnn.graph.once import once
 from elasticgnn.graph.slots import Slots, build_slots
+from elasticgnn.graph.tiling import Tiles, worthwhile_tiles
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -203,6 +204,10 @@ class Graph:
         """Both directions of every edge; made at the first use."""
         return _slots(self)
 
+    def tiles(self, blocks: int) -> Tiles | None:
+        """The edges in tiles between blocks of nodes, if they pay; made at the first use."""
+        return _tiles(self, blocks)
+
     def cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weights (m,) and scales (n,) in `dtype`."""
         if self.weight.requires_grad:  # each use needs its own autograd graph
@@ -279,6 +284,11 @@ def _rows(per_row: Tensor, like: Tensor) -> Tensor:
 def _norm_bound(graph: Graph) -> float:
     largest = float(graph.degree.detach().max()) if graph.num_edges else 0.0
     return 2.0 * largest if largest > 0 else 1.0
+
+
+@once
+def _tiles(graph: Graph, blocks: int) -> Tiles | None:
+    return worthwhile_tiles(graph.tail, graph.head, graph.num_nodes, blocks)
 
 
 @once

@@ -12,6 +12,7 @@
 ELASTICGNN_DECLARE(
     template <class T> std::size_t emp_forward(const EmpProblem<T>&, const EmpForward<T>&, char*);
     template <class T> std::size_t emp_backward(const EmpProblem<T>&, const EmpBackward<T>&, char*);
+    std::size_t emp_tiled(const EmpProblem<float>&, const EmpTiled&, char*);
     std::size_t emp_population(const EmpProblem<float>&, const EmpPopulation&, char*);)
 
 namespace nb = nanobind;
@@ -118,6 +119,16 @@ void population(const Sizes& sizes, const Tables& tables, const Settings& settin
   run(kernel, problem, job, workspace);
 }
 
+// `rows` are x and where the result goes, `tiles` first_node, first_edge, tail, head and order.
+void tiled(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
+           std::array<Address, 2> rows, std::int64_t blocks, std::array<Address, 5> tiles, const nb::object& workspace) {
+  const auto problem = make_problem<float>(sizes, tables, settings, options, 0, rows[0]);
+  const EmpTiled job{at<float>(rows[1]), blocks, at<std::int64_t>(tiles[0]), at<std::int64_t>(tiles[1]),
+                     at<std::int32_t>(tiles[2]), at<std::int32_t>(tiles[3]), at<std::int32_t>(tiles[4])};
+  static const auto kernel = ELASTICGNN_PICK(emp_tiled);
+  run(kernel, problem, job, workspace);
+}
+
 }  // namespace
 
 void bind_emp(nb::module_& module) {
@@ -129,6 +140,7 @@ void bind_emp(nb::module_& module) {
   module.def("emp_forward_outside_f64", &forward_outside<double>);
   module.def("emp_backward_outside_f32", &backward_outside<float>);
   module.def("emp_backward_outside_f64", &backward_outside<double>);
+  module.def("emp_tiled", &tiled);
   module.def("emp_population", &population);
   module.attr("population_lanes") = kPopulationLanes;
   module.attr("population_width") = kPopulationWidth;

@@ -69,6 +69,16 @@ struct EmpPopulation {
   bool use_dual;              // false: Z stays 0 in every run
 };
 
+// Edges in another order. The nodes are cut into an even number of blocks; a tile has the edges between two of them.
+// There are `blocks` rounds: in each but the last blocks / 2 tiles that share no block, in the last each block with itself.
+struct EmpTiled {
+  float* out;  // (n, row)
+  std::int64_t blocks;
+  const std::int64_t* first_node;          // (blocks + 1): of each block
+  const std::int64_t* first_edge;          // (tiles + 1): of each tile
+  const std::int32_t *tail, *head, *order; // (m): edge e here is the graph's edge order[e]; equal tails are neighbours
+};
+
 template <class T>
 struct EmpBackward {
   const T* grad;      // (n, row): gradient of F at the end

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native, warn_once_if_missing
-from elasticgnn.operator import fused_op, outside, packed, population
+from elasticgnn.operator import fused_op, outside, packed, population, tiled
 from elasticgnn.operator.keeping import lean_rows
 from elasticgnn.operator.kept import TooMuch
 from elasticgnn.operator.shapes import with_runs
@@ -64,7 +64,12 @@ def _propagate_short(
     lanes = packed.packed_lanes(x, graph, norm, steps) if keep == 0 or memory == "fast" else 0
     if lanes:
         return packed.propagate_packed(x, graph, sizes, norm, steps, lanes, keep=keep == 1)
-    if keep == 0 or not outside.fits(x, norm, steps) or not _has_dual(sizes):
+    if not _has_dual(sizes):
+        return None
+    if keep == 0:
+        tiles = tiled.tiles_for(x, graph, norm, steps)
+        return None if tiles is None else tiled.propagate_tiled(x, graph, sizes, steps, tiles)
+    if not outside.fits(x, norm, steps):
         return None
     if memory == "fast":
         return outside.propagate_outside(x, graph, sizes, steps)
