@@ -23,27 +23,26 @@ struct TiledSweeps {
   const float* weight;  // (m) in the tiles' order, or null: all are 1
   const R rows;
 
-  ELASTICGNN_INLINE void fetch(const float* table, std::int64_t e) const {
+  static ELASTICGNN_INLINE void fetch(const float* row, std::int64_t stride) {
     constexpr std::int64_t kLine = 64 / sizeof(float);
-    const std::int64_t stride = rows.stride();
-    const float* const row = table + tiles.head[e + kAhead < problem.num_edges ? e + kAhead : e] * stride;
-    for (std::int64_t c = 0; c < stride && c < 8 * kLine; c += kLine) __builtin_prefetch(row + c);
+    for (std::int64_t c = 0; c < stride; c += kLine) __builtin_prefetch(row + c);
     __builtin_prefetch(row + stride - 1);
   }
 
-  // For each edge (t, h) of a tile: total_t += take(e, own row of t, h, given) and total_h += given.
+  // For each edge (t, h) of a tile take(edge, row of t, row of h, sum, given) adds to the sum of t; `given` is added to
+  // that of h. The sums are rows of `total`.
   template <class Take>
   ELASTICGNN_INLINE void visit(std::int64_t first, std::int64_t last, const float* from, float* total, const Take& take) const {
     const R rows = this->rows;
-    const std::int64_t stride = rows.stride();
+    const std::int64_t stride = rows.stride(), last_edge = problem.num_edges - 1;
     const std::int32_t *const tail = tiles.tail, *const head = tiles.head;
     Bag<R> own(nullptr, 0), sum(nullptr, 0), given(nullptr, 0);
     for (std::int64_t e = first; e < last;) {
       const std::int64_t t = tail[e];
       for (int v = 0; v < rows.count(); ++v) own[v] = rows.load(from + t * stride, v), sum[v] = rows.load(total + t * stride, v);
       do {
-        fetch(from, e), fetch(total, e);
-        const std::int64_t h = head[e] * stride;
+        const std::int64_t soon = head[e + kAhead < last_edge ? e + kAhead : last_edge] * stride, h = head[e] * stride;
+        fetch(from + soon, stride), fetch(total + soon, stride);
         take(rows, e, own, from + h, sum, given);
         for (int v = 0; v < rows.count(); ++v) rows.store(total + h, v, rows.load(total + h, v) + given[v]);
       } while (++e < last && tail[e] == t);
@@ -55,8 +54,12 @@ struct TiledSweeps {
   void gather(std::int64_t first, std::int64_t last, const float* u, float* total) const {
     const float* const weight = this->weight;
     visit(first, last, u, total, [=](auto& rows, auto e, auto& own, const float* other, auto& sum, auto& given) ELASTICGNN_INLINE_LAMBDA {
-      const Vec w = P::splat(weight ? weight[e] : 1.0f);
-      for (int v = 0; v < rows.count(); ++v) sum[v] += w * rows.load(other, v), given[v] = w * own[v];
+      if (weight) {
+        const Vec w = P::splat(weight[e]);
+        for (int v = 0; v < rows.count(); ++v) sum[v] += w * rows.load(other, v), given[v] = w * own[v];
+      } else {
+        for (int v = 0; v < rows.count(); ++v) sum[v] += rows.load(other, v), given[v] = own[v];
+      }
     });
   }
 
