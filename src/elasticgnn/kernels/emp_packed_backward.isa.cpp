@@ -64,6 +64,7 @@ ELASTICGNN_INLINE const float* descend_quad(float gamma, __m512 inverse, std::in
     __m512 factor = _mm512_set1_ps(gamma);
     if constexpr (Weighted) factor = _mm512_mul_ps(factor, V::spread(weight + at * V::G));
     value[r] = _mm512_fnmadd_ps(factor, difference, fresh ? _mm512_setzero_ps() : _mm512_load_ps(t + at * 16));
+    fetch_ahead(t, at);
   }
   if constexpr (!Box)
     if (masks[0]) from = turn_rows<P>(masks[0], value, width, inverse, from);
