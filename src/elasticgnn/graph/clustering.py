@@ -22,7 +22,7 @@ class ClusteredSlots(NamedTuple):
 
 
 def cluster_nodes(first: Tensor, other: Tensor) -> Tensor:
-    """The order (n,) for slots first[i] .. first[i + 1] - 1 of node i, by label propagation."""
+    """The order (n,) for slots first[i] .. first[i + 1] - 1 of node i: clusters of clusters."""
     order = torch.arange(len(first) - 1)
     loops.cluster_order(len(order), first.data_ptr(), other.data_ptr(), order.data_ptr())
     return order
