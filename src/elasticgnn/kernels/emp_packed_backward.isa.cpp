@@ -103,7 +103,9 @@ void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int
   const float *weight = rows.weight, *pulled = rows.pulled;
   const std::int64_t width = problem.width;
   std::int64_t g = group[low];
+  const bool far = is_far<P>(graph);
   const auto quad = [&](int count) ELASTICGNN_INLINE_LAMBDA {
+    if (far) fetch_neighbours<P>(pulled, column, g, graph.num_groups);
     from = descend_quad<P, Share, Weighted, Box>(gamma, inverse, g, count, fresh, masks, owner, column, weight, pulled, t,
                                                  width, from);
     masks += Box ? 4 : 1;

@@ -43,6 +43,18 @@ ELASTICGNN_INLINE void fetch_ahead(const float* registers, std::int64_t g) {
   __builtin_prefetch(registers + (g + kAhead) * 16, 1, 2);
 }
 
+// Whether the node rows are too many to stay near while a dual streams by.
+template <int P>
+bool is_far(const PackedGraph& g) { return g.num_nodes * P * sizeof(float) > std::size_t(1) << 19; }
+
+// Asks for the rows at the other ends of four registers, some registers ahead of g.
+template <int P>
+ELASTICGNN_INLINE void fetch_neighbours(const float* table, const std::int32_t* column, std::int64_t g, std::int64_t num_groups) {
+  constexpr std::int64_t kAhead = 16, G = Packed<P>::G;
+  if (g + kAhead + 4 > num_groups) return;
+  for (std::int64_t k = 0; k < 4 * G; ++k) __builtin_prefetch(table + column[(g + kAhead) * G + k]);
+}
+
 // Weights of the slots of nodes low .. high - 1 (0 for those that fill up), if there are any.
 template <int P>
 void spread_weights(const PackedGraph& g, std::int32_t low, std::int32_t high, float* weight) {
