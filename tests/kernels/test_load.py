@@ -15,8 +15,9 @@ PROGRAM = """
 import sys, torch
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
 from elasticgnn.kernels import native
+from elasticgnn.operator import tiled
 generator = torch.Generator().manual_seed(0)
-index = torch.randint(0, 60, (2, 300), generator=generator)
+index = torch.randint(0, 60, (2, 400), generator=generator)
 graph = Graph.from_edge_index(index, 60, undirected=True)
 results = [native.simd]
 for dtype in (torch.float32, torch.float64):
@@ -28,6 +29,11 @@ for dtype in (torch.float32, torch.float64):
             out = elastic_message_passing(x, graph, penalty, 6)
             grad = torch.autograd.grad(out.square().sum(), x)[0]
             results.append((out.detach(), grad))
+tiled.LEAST = 0  # as if the rows were larger than the caches: each set has tiles for one of these
+for width in (12, 40):
+    x = torch.randn(60, width, generator=generator)
+    out = elastic_message_passing(x, graph, ElasticPenalty(0.3, 2.0), 6)
+    results.append((out, out))
 torch.save(results, sys.argv[1])
 """
 

@@ -12,6 +12,7 @@
 ELASTICGNN_DECLARE(
     template <class T> std::size_t emp_forward(const EmpProblem<T>&, const EmpForward<T>&, char*);
     template <class T> std::size_t emp_backward(const EmpProblem<T>&, const EmpBackward<T>&, char*);
+    int emp_tiled_width();
     std::size_t emp_tiled(const EmpProblem<float>&, const EmpTiled&, char*);
     std::size_t emp_population(const EmpProblem<float>&, const EmpPopulation&, char*);)
 
@@ -141,6 +142,7 @@ void bind_emp(nb::module_& module) {
   module.def("emp_backward_outside_f32", &backward_outside<float>);
   module.def("emp_backward_outside_f64", &backward_outside<double>);
   module.def("emp_tiled", &tiled);
+  module.attr("tiled_width") = ELASTICGNN_PICK(emp_tiled_width)();
   module.def("emp_population", &population);
   module.attr("population_lanes") = kPopulationLanes;
   module.attr("population_width") = kPopulationWidth;

@@ -178,12 +178,15 @@ std::size_t forward(const EmpProblem<float>& problem, const EmpTiled& job, char*
 
 }  // namespace
 
+// The widest rows: four vectors, whose number the compiler knows.
+int emp_tiled_width() { return 4 * kVectorBytes / int(sizeof(float)); }
+
 // Bytes of scratch that the call needs when `scratch` is null; else runs it.
 std::size_t emp_tiled(const EmpProblem<float>& problem, const EmpTiled& job, char* scratch) {
   const bool weighted = !all_ones(problem.weight, problem.num_edges);
   return with_kind_of_shape<float, Shape::ball>(problem, [&](auto kind) -> std::size_t {
     using K = decltype(kind);
-    if constexpr (K::Forward::R::kOpen) return 0;  // of no use: one run, rows of a known number of vectors
+    if constexpr (K::Forward::R::kOpen) return 0;  // wider, or several runs: not called
     else return forward<K>(problem, job, scratch, weighted);
   });
 }

@@ -13,7 +13,6 @@ from elasticgnn.operator.workspace import workspace
 from elasticgnn.problem.step_sizes import StepSizes
 
 LEAST = 1 << 23  # bytes of node rows from which on tiles pay
-WIDEST = 64  # rows that stay in registers
 BLOCKS = 4  # of nodes; more would meet too seldom
 MOST_THREADS = BLOCKS // 2  # as many tiles can be worked on at a time
 loops: Any = native  # not None where this module's functions are called
@@ -26,7 +25,7 @@ def tiles_for(x: Tensor, graph: Graph, norm: str, steps: int) -> Tiles | None:
         and steps > 0
         and x.dtype == torch.float32
         and x.numel() == len(x) * x.shape[-1]
-        and x.shape[-1] <= WIDEST
+        and x.shape[-1] <= loops.tiled_width
         and x.nbytes >= LEAST
         and torch.get_num_threads() <= MOST_THREADS
     )
