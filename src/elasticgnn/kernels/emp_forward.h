@@ -163,19 +163,17 @@ struct Forward {
     const T s = g.scale[i];
     const Vec back = sizes.gamma * (s * s);
     const std::int64_t at = i * rows.stride();
-    const T *const ub = to.ub + at, *const q_old = to.q_old ? to.q_old + at : nullptr;
+    const T *const ub = to.ub + at, *const q_old = to.q_old ? to.q_old + at : nullptr;  // loaded once, not per vector
     T *const q_new = to.q_new + at, *const end = (to.out ? to.out : to.u) + at;
-    const auto settle_row = [&](auto old, auto last) ELASTICGNN_INLINE_LAMBDA {
-      for (int v = 0; v < rows.count(); ++v) {
-        Vec change = sum[v];
-        if constexpr (old) change -= rows.load(q_old, v);
-        const Vec value = rows.load(ub, v) - back * change;
-        rows.store(q_new, v, sum[v]);
-        rows.store(end, v, last ? value / s : value);
-      }
-    };
-    if (to.out) q_old ? settle_row(std::true_type{}, std::true_type{}) : settle_row(std::false_type{}, std::true_type{});
-    else q_old ? settle_row(std::true_type{}, std::false_type{}) : settle_row(std::false_type{}, std::false_type{});
+    const bool last = to.out != nullptr;
+    for (int v = 0; v < rows.count(); ++v) {
+      Vec change = sum[v];
+      if (q_old) change -= rows.load(q_old, v);
+      const Vec value = rows.load(ub, v) - back * change;
+      rows.store(q_new, v, sum[v]);
+      if (last) rows.store(end, v, value / s);
+      else rows.store(end, v, value);
+    }
   }
 
   // B2, with the edges that start at a node in `half`.
