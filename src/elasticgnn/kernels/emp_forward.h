@@ -165,15 +165,20 @@ struct Forward {
     const std::int64_t at = i * rows.stride();
     const T *const ub = to.ub + at, *const q_old = to.q_old ? to.q_old + at : nullptr;  // loaded once, not per vector
     T *const q_new = to.q_new + at, *const end = (to.out ? to.out : to.u) + at;
-    const bool last = to.out != nullptr;
-    for (int v = 0; v < rows.count(); ++v) {
-      Vec change = sum[v];
-      if (q_old) change -= rows.load(q_old, v);
-      const Vec value = rows.load(ub, v) - back * change;
-      rows.store(q_new, v, sum[v]);
-      if (last) rows.store(end, v, value / s);
-      else rows.store(end, v, value);
+    const auto settle_row = [&](auto has_old, auto is_last) ELASTICGNN_INLINE_LAMBDA {
+      for (int v = 0; v < rows.count(); ++v) {
+        Vec change = sum[v];
+        if (has_old) change -= rows.load(q_old, v);
+        const Vec value = rows.load(ub, v) - back * change;
+        rows.store(q_new, v, sum[v]);
+        if (is_last) rows.store(end, v, value / s);
+        else rows.store(end, v, value);
+      }
+    };
+    if constexpr (Runs && Count > 0) {  // many vectors: most steps have code of their own (for all kinds it takes long to compile)
+      if (q_old && !to.out) return settle_row(std::true_type{}, std::false_type{});
     }
+    settle_row(q_old != nullptr, to.out != nullptr);
   }
 
   // B2, with the edges that start at a node in `half`.
