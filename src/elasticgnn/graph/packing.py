@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.clustering import cluster_nodes
+from elasticgnn.graph.shares import equal_shares
 
 CHUNK = 128  # registers; their dual rows stay in the nearest cache between two visits
 NEAR = 1 << 17  # bytes of node rows that a core's own cache holds beside the rest
@@ -82,8 +83,7 @@ def _order(first: Tensor, other: Tensor, rows: int) -> tuple[np.ndarray, np.ndar
 def _windows(work: np.ndarray) -> np.ndarray:
     """The window of each node: equal work in all; halves, quarters... of them are what as many
     threads will have."""
-    count = 1 << (len(work) // WINDOW).bit_length()
-    return (np.cumsum(work) - work) * count // max(1, int(work.sum()))
+    return equal_shares(work, 1 << (len(work) // WINDOW).bit_length())
 
 
 def _reach(

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from elasticgnn.graph.shares import equal_shares
+
 
 class Tiles(NamedTuple):
     """The edges between two blocks of nodes make a tile, and tiles that share no block a round.
@@ -36,7 +38,7 @@ def tile_edges(tail: Tensor, head: Tensor, num_nodes: int, blocks: int) -> Tiles
     """The tiles of edges (tail < head, sorted by tail) for an even number of blocks of nodes."""
     degree = torch.bincount(tail, minlength=num_nodes) + torch.bincount(head, minlength=num_nodes)
     work = (degree + 3).numpy()  # a node costs about as much as three of its slots
-    block = (np.cumsum(work) - work) * blocks // max(1, int(work.sum()))
+    block = equal_shares(work, blocks)
     tile = _tile_of_pairs(blocks)[block[tail.numpy()], block[head.numpy()]]
     order = np.argsort(tile, kind="stable")
     count = np.bincount(tile, minlength=blocks * (blocks + 1) // 2)

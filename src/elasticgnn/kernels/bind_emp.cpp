@@ -111,20 +111,20 @@ void backward_outside(const Sizes& sizes, const Tables& tables, const Settings& 
   run(kernel, problem, job, workspace);
 }
 
-// `rows` are x, where the result goes, and the order of the nodes.
-void population(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
-                std::array<Address, 3> rows, bool use_dual, const nb::object& workspace) {
-  const auto problem = make_problem<float>(sizes, tables, settings, options, 0, rows[0]);
-  const EmpPopulation job{at<float>(rows[1]), at<std::int64_t>(rows[2]), use_dual};
+// `rows` are where the result goes and the order of the nodes.
+void population(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options, double concavity,
+                Address x, std::array<Address, 2> rows, bool use_dual, const nb::object& workspace) {
+  const auto problem = make_problem<float>(sizes, tables, settings, options, concavity, x);
+  const EmpPopulation job{at<float>(rows[0]), at<std::int64_t>(rows[1]), use_dual};
   static const auto kernel = ELASTICGNN_PICK(emp_population);
   run(kernel, problem, job, workspace);
 }
 
-// `rows` are x and where the result goes, `tiles` first_node, first_edge, tail, head and order.
-void tiled(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options,
-           std::array<Address, 2> rows, std::int64_t blocks, std::array<Address, 5> tiles, const nb::object& workspace) {
-  const auto problem = make_problem<float>(sizes, tables, settings, options, 0, rows[0]);
-  const EmpTiled job{at<float>(rows[1]), blocks, at<std::int64_t>(tiles[0]), at<std::int64_t>(tiles[1]),
+// `tiles` are first_node, first_edge, tail, head and order.
+void tiled(const Sizes& sizes, const Tables& tables, const Settings& settings, const Options& options, double concavity,
+           Address x, Address out, std::int64_t blocks, std::array<Address, 5> tiles, const nb::object& workspace) {
+  const auto problem = make_problem<float>(sizes, tables, settings, options, concavity, x);
+  const EmpTiled job{at<float>(out), blocks, at<std::int64_t>(tiles[0]), at<std::int64_t>(tiles[1]),
                      at<std::int32_t>(tiles[2]), at<std::int32_t>(tiles[3]), at<std::int32_t>(tiles[4])};
   static const auto kernel = ELASTICGNN_PICK(emp_tiled);
   run(kernel, problem, job, workspace);

@@ -42,6 +42,14 @@ struct Plan {
   std::int64_t row() const { return problem->runs * problem->width; }
 };
 
+// Asks for a row, or for the beginning of a long one.
+template <class T>
+ELASTICGNN_INLINE void fetch_row(const T* row, std::int64_t stride) {
+  constexpr std::int64_t kLine = 64 / sizeof(T);
+  __builtin_prefetch(row);
+  for (std::int64_t c = kLine; c < stride && c < 8 * kLine; c += kLine) __builtin_prefetch(row + c);
+}
+
 // What a sweep reads, copied into each sweep's own frame: stores of numbers could otherwise change
 // these pointers for all the compiler knows, and it would load them again for every edge.
 template <class T>
@@ -70,12 +78,8 @@ struct Tables {
   // Rows far ahead are asked for early: the gathers of a large graph miss the near caches.
   ELASTICGNN_INLINE void fetch(const T* table, const std::int32_t* index, std::int64_t p,
                                std::int64_t stride) const {
-    constexpr std::int64_t kLine = 64 / sizeof(T);
-    const std::int64_t ahead = stride < kLine ? 24 : 8;
-    const std::int64_t next = p + ahead < last_slot ? p + ahead : last_slot;
-    const T* line = table + index[next] * stride;
-    __builtin_prefetch(line);
-    for (std::int64_t c = kLine; c < stride && c < 8 * kLine; c += kLine) __builtin_prefetch(line + c);
+    const std::int64_t ahead = stride < std::int64_t(64 / sizeof(T)) ? 24 : 8;
+    fetch_row(table + index[p + ahead < last_slot ? p + ahead : last_slot] * stride, stride);
   }
   // Whether a table of this many rows is larger than a core's own cache.
   bool is_far(std::int64_t count) const {

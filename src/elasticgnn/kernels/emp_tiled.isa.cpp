@@ -23,12 +23,6 @@ struct TiledSweeps {
   const float* weight;  // (m) in the tiles' order, or null: all are 1
   const R rows;
 
-  static ELASTICGNN_INLINE void fetch(const float* row, std::int64_t stride) {
-    constexpr std::int64_t kLine = 64 / sizeof(float);
-    for (std::int64_t c = 0; c < stride; c += kLine) __builtin_prefetch(row + c);
-    __builtin_prefetch(row + stride - 1);
-  }
-
   // For each edge (t, h) of a tile take(edge, row of t, row of h, sum, given) adds to the sum of t; `given` is added to
   // that of h. The sums are rows of `total`.
   template <class Take>
@@ -42,7 +36,7 @@ struct TiledSweeps {
       for (int v = 0; v < rows.count(); ++v) own[v] = rows.load(from + t * stride, v), sum[v] = rows.load(total + t * stride, v);
       do {
         const std::int64_t soon = head[e + kAhead < last_edge ? e + kAhead : last_edge] * stride, h = head[e] * stride;
-        fetch(from + soon, stride), fetch(total + soon, stride);
+        fetch_row(from + soon, stride), fetch_row(total + soon, stride);
         take(rows, e, own, from + h, sum, given);
         for (int v = 0; v < rows.count(); ++v) rows.store(total + h, v, rows.load(total + h, v) + given[v]);
       } while (++e < last && tail[e] == t);
@@ -152,10 +146,9 @@ std::size_t forward(const EmpProblem<float>& problem, const EmpTiled& job, char*
     const Sweeps sweeps{problem, job, weight, {1, row}};
     const int threads = omp_get_num_threads(), me = omp_get_thread_num();
     for (std::int64_t i = n * me / threads; i < n * (me + 1) / threads; ++i) {
-      float sum = 0;
-      for (std::int64_t p = problem.start[i]; p < problem.start[i + 1]; ++p)
-        sum += weighted ? problem.weight[problem.edge[p]] : 1.0f;
-      total[i] = sum;
+      const std::int64_t first = problem.start[i], last = problem.start[i + 1];
+      total[i] = weighted ? 0.0f : float(last - first);
+      for (std::int64_t p = first; p < last && weighted; ++p) total[i] += problem.weight[problem.edge[p]];
       for (std::int64_t c = i * row; c < (i + 1) * row; ++c) u[c] = problem.scale[i] * problem.x[c], ub[c] = q[c] = 0;
     }
     if (weighted)

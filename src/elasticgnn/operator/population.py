@@ -7,7 +7,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
-from elasticgnn.operator.kernel_call import NORMS
+from elasticgnn.operator.kernel_call import problem
 from elasticgnn.operator.workspace import workspace
 from elasticgnn.problem.step_sizes import StepSizes
 
@@ -33,16 +33,8 @@ def propagate_population(
     order, edge_order, slots = graph.slots.clustered
     weight = weight if graph.is_unweighted else weight[edge_order]
     tables = (slots.start, slots.column, slots.edge, weight, scale[order])
-    sizes = StepSizes(*(size.contiguous() for size in sizes))
     rows = x.detach().contiguous()
+    task = problem(rows, x, tables, sizes, (norm, 0.0, steps))
     out = torch.empty_like(rows)
-    loops.emp_population(
-        (len(x), graph.num_edges, *x.shape[1:]),
-        tuple(table.data_ptr() for table in tables),
-        tuple(size.data_ptr() for size in sizes),
-        (NORMS.index(norm), steps, torch.get_num_threads()),
-        (rows.data_ptr(), out.data_ptr(), order.data_ptr()),
-        has_dual,
-        workspace,
-    )
+    loops.emp_population(*task.arguments, (out.data_ptr(), order.data_ptr()), has_dual, workspace)
     return out

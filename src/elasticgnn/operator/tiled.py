@@ -8,7 +8,8 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.graph.tiling import Tiles
 from elasticgnn.kernels import native
-from elasticgnn.operator.kernel_call import NORMS
+from elasticgnn.operator.kernel_call import problem
+from elasticgnn.operator.shapes import with_runs
 from elasticgnn.operator.workspace import workspace
 from elasticgnn.problem.step_sizes import StepSizes
 
@@ -34,18 +35,14 @@ def tiles_for(x: Tensor, graph: Graph, norm: str, steps: int) -> Tiles | None:
 
 def propagate_tiled(x: Tensor, graph: Graph, sizes: StepSizes, steps: int, tiles: Tiles) -> Tensor:
     """x after the steps, the norm is l21; lambda1 and gamma are not 0."""
-    weight, scale = graph.cast(x.dtype)
     slots = graph.slots
-    tables = (slots.start, slots.column, slots.edge, weight, scale)
-    sizes = StepSizes(*(size.contiguous() for size in sizes))
     rows = x.detach().contiguous()
+    tables = (slots.start, slots.column, slots.edge, *graph.cast(x.dtype))
+    task = problem(rows, with_runs(x), tables, sizes, ("l21", 0.0, steps))
     out = torch.empty_like(rows)
     loops.emp_tiled(
-        (len(x), graph.num_edges, 1, x.shape[-1]),
-        tuple(table.data_ptr() for table in tables),
-        tuple(size.data_ptr() for size in sizes),
-        (NORMS.index("l21"), steps, torch.get_num_threads()),
-        (rows.data_ptr(), out.data_ptr()),
+        *task.arguments,
+        out.data_ptr(),
         len(tiles.first_node) - 1,
         tuple(table.data_ptr() for table in tiles),
         workspace,
