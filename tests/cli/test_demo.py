@@ -6,6 +6,7 @@ import pytest
 
 from elasticgnn.cli import demo_cells
 from elasticgnn.cli.__main__ import main
+from elasticgnn.cli.demo import finished_tables
 
 
 def run(*arguments):
@@ -24,6 +25,19 @@ def test_demo_prints_a_table_and_draws_a_picture(tmp_path, capsys, monkeypatch):
     assert all(name in said for name in ("ElasticGNN", "APPNP", "GCN", "MLP", "40%", "25%"))
     assert str(picture) in said.replace("\n", "")
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_table_is_there_as_soon_as_its_cells_are_trained(monkeypatch):
+    monkeypatch.setattr(demo_cells, "DAMAGES", {"random": (0.0, 0.4), "metattack": (0.0, 0.25)})
+    asked = []
+    train = demo_cells.train_cell
+    monkeypatch.setattr(demo_cells, "train_cell", lambda cell: asked.append(cell) or train(cell))
+    tables = finished_tables(demo_cells.list_cells(runs=1, epochs=1, seed=0), jobs=1, shown=False)
+    damage, rows = next(tables)
+    assert damage == "random"
+    assert {cell.damage for cell in asked} == {"random"}
+    assert len(rows["gcn"]) == 2
+    assert [damage for damage, _ in tables] == ["metattack"]
 
 
 def test_cells_are_the_same_in_other_processes(capsys, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    runs: Annotated[int, typer.Option(help="trainings per number of the tables")] = 10,
+    runs: Annotated[int, typer.Option(help="trainings per number of the tables")] = 8,
     epochs: Annotated[int, typer.Option(help="of each training")] = 120,
     seed: Annotated[int, typer.Option(help="fixes splits, wrong edges, weights, dropout")] = 0,
     jobs: Annotated[int, typer.Option(help="processes [default: one per processor]")] = 0,
@@ -44,8 +45,12 @@ def demo(
     if not output.parent.is_dir():
         raise ValueError(f"output must be in a folder that exists, got {output}")
     began = time.perf_counter()
-    results = run_cells(list_cells(runs, epochs, seed), jobs or os.cpu_count() or 1, not as_json)
-    tables = {damage: tabulate(results, damage) for damage in DAMAGES}
+    cells = list_cells(runs, epochs, seed)
+    tables = {}
+    for damage, rows in finished_tables(cells, jobs or os.cpu_count() or 1, not as_json):
+        tables[damage] = rows
+        if not as_json:
+            show(rows, damage, runs)
     draw(tables, output)
     if as_json:
         record = {
@@ -57,23 +62,29 @@ def demo(
         }
         print(json.dumps({**record, "picture": str(output)}))
         return
-    for damage, rows in tables.items():
-        show(rows, damage, runs)
     print("lambda2 of ElasticGNN (0 or 3) and alpha of APPNP (0.1 or 0.2) chosen by validation")
     print(f"picture: {output.resolve()}\n{time.perf_counter() - began:.0f} s")
 
 
-def run_cells(cells: list[Cell], jobs: int, shown: bool) -> dict[Cell, Outcome]:
-    """The outcome of every cell."""
-    from elasticgnn.cli.demo_cells import train_all
+def finished_tables(
+    cells: list[Cell], jobs: int, shown: bool
+) -> Iterator[tuple[str, dict[str, list[Summary]]]]:
+    """Each kind of damage with its table, as soon as its cells are trained."""
+    from elasticgnn.cli.demo_cells import DAMAGES, train_all
     from elasticgnn.cli.progress import progress_bar
 
     results: dict[Cell, Outcome] = {}
-    with progress_bar("Cora with damaged edges", len(cells), shown=shown) as advance:
-        for cell, outcome in train_all(cells, min(jobs, len(cells))):
-            results[cell] = outcome
-            advance(1, outcome.mean_val)
-    return results
+    trained = train_all(cells, min(jobs, len(cells)))
+    for damage in DAMAGES:
+        missing = {cell for cell in cells if cell.damage == damage} - results.keys()
+        with progress_bar(f"Cora, {damage} edges", len(missing), shown=shown) as advance:
+            while missing:
+                cell, outcome = next(trained)
+                results[cell] = outcome
+                if cell in missing:
+                    missing.remove(cell)
+                    advance(1, outcome.mean_val)
+        yield damage, tabulate(results, damage)
 
 
 def tabulate(results: dict[Cell, Outcome], damage: str) -> dict[str, list[Summary]]:

@@ -52,11 +52,11 @@ class Outcome:
 
 
 def list_cells(runs: int, epochs: int, seed: int) -> list[Cell]:
-    """Every cell, the slowest first; the MLP does not see the edges and is needed once per kind."""
+    """Kind by kind of damage, the slowest cells first; the MLP, blind to edges, once per kind."""
     return [
         Cell(model, damage, share, runs, epochs, seed)
-        for model in ("elastic", "gcn", "appnp", "mlp")
         for damage, shares in DAMAGES.items()
+        for model in ("elastic", "gcn", "appnp", "mlp")
         for share in (shares[:1] if model == "mlp" else shares)
     ]
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <vector>
 
 #include "dispatch.h"
 
@@ -26,19 +27,30 @@ Isa best_isa() {
   return Isa::baseline;
 }
 
+std::vector<Isa> usable_sets() {
+  std::vector<Isa> sets;
+  for (Isa isa : {ELASTICGNN_BUILT})
+    if (isa <= best_isa()) sets.push_back(isa);
+  return sets;
+}
+
+std::string names_of(const std::vector<Isa>& sets) {
+  std::string names;
+  for (Isa isa : sets) names += (names.empty() ? "" : ", ") + isa_name(isa);
+  return names;
+}
+
 Isa read_isa() {
-  const Isa best = best_isa();
+  const std::vector<Isa> sets = usable_sets();
+  if (sets.empty())
+    throw std::runtime_error("elasticgnn was built for " + names_of({ELASTICGNN_BUILT}) +
+                             " alone, which this CPU does not have: install it again on this machine");
   const char* wish = std::getenv("ELASTICGNN_SIMD");
-  if (wish == nullptr || *wish == '\0') return best;
-  for (Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512})
-    if (isa_name(isa) == wish) {
-      if (isa > best)
-        throw std::runtime_error("ELASTICGNN_SIMD must be a set this CPU has (at most " +
-                                 isa_name(best) + "), got " + wish);
-      return isa;
-    }
-  throw std::runtime_error(std::string("ELASTICGNN_SIMD must be baseline, avx2 or avx512, got ") +
-                           wish);
+  if (wish == nullptr || *wish == '\0') return sets.back();
+  for (Isa isa : sets)
+    if (isa_name(isa) == wish) return isa;
+  throw std::runtime_error("ELASTICGNN_SIMD must be a set that this build and this CPU have (" + names_of(sets) +
+                           "), got " + wish);
 }
 
 }  // namespace
@@ -60,6 +72,9 @@ Isa chosen_isa() {
 
 NB_MODULE(_native, module) {
   module.attr("simd") = elasticgnn::isa_name(elasticgnn::chosen_isa());
+  nb::list sets;
+  for (elasticgnn::Isa isa : elasticgnn::usable_sets()) sets.append(elasticgnn::isa_name(isa));
+  module.attr("simd_sets") = nb::tuple(sets);
 #define ELASTICGNN_FAMILY(name) elasticgnn::name(module);
 #include "families.inc"
 #undef ELASTICGNN_FAMILY
