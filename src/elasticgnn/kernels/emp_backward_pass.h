@@ -1,4 +1,6 @@
 // The adjoint of elastic message passing: memory, threads, segments between checkpoints.
+#pragma once
+
 #include "emp_kinds.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -217,8 +219,5 @@ std::size_t emp_backward(const EmpProblem<T>& problem, const EmpBackward<T>& job
     return backward<decltype(kind)>(problem, job, scratch, weighted);
   });
 }
-
-template std::size_t emp_backward(const EmpProblem<float>&, const EmpBackward<float>&, char*);
-template std::size_t emp_backward(const EmpProblem<double>&, const EmpBackward<double>&, char*);
 
 }  // namespace elasticgnn::ISA_NAMESPACE

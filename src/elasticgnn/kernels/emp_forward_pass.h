@@ -1,4 +1,6 @@
 // Elastic message passing: memory, threads, and the choice of the row type.
+#pragma once
+
 #include "emp_kinds.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -65,8 +67,5 @@ std::size_t emp_forward(const EmpProblem<T>& problem, const EmpForward<T>& job, 
     return forward<decltype(kind)>(problem, job, scratch, weighted);
   });
 }
-
-template std::size_t emp_forward(const EmpProblem<float>&, const EmpForward<float>&, char*);
-template std::size_t emp_forward(const EmpProblem<double>&, const EmpForward<double>&, char*);
 
 }  // namespace elasticgnn::ISA_NAMESPACE
