@@ -26,6 +26,8 @@ struct Forward {
   using P = typename R::P;
   using Vec = typename R::Vec;
   using Proj = Projection<S, R>;
+  // Rows of many runs lie in clusters (emp_population.isa.cpp): asking ahead takes longer than it saves.
+  static constexpr bool kAsk = !(Runs && Count > 0);
 
   const Plan<T>& plan;
   const EmpProblem<T>& problem = *plan.problem;
@@ -40,11 +42,11 @@ struct Forward {
     const std::int64_t stride = rows.stride();
     if (g.slot_weight) {
       for (std::int64_t p = first; p < end; ++p) {
-        if (far) g.fetch(table, index, p, stride);
+        if (kAsk && far) g.fetch(table, index, p, stride);
         const Vec w = P::splat(g.slot_weight[p]);
         for (int v = 0; v < rows.count(); ++v) total[v] += w * rows.load(table + index[p] * stride, v);
       }
-    } else if (far) {
+    } else if (kAsk && far) {
       for (std::int64_t p = first; p < end; ++p) {
         g.fetch(table, index, p, stride);
         for (int v = 0; v < rows.count(); ++v) total[v] += rows.load(table + index[p] * stride, v);
@@ -107,7 +109,7 @@ struct Forward {
       std::int64_t e = g.first_edge[i];
       const std::int64_t end = g.start[i + 1];
       for (std::int64_t p = g.middle(i); p < end; ++p, ++e) {
-        if (g.far_nodes) g.fetch(ub, g.column, p, stride);
+        if (kAsk && g.far_nodes) g.fetch(ub, g.column, p, stride);
         const T* other = ub + g.column[p] * stride;
         Vec squares{}, odd{};
         for (int v = 0; v < rows.count(); ++v) {

@@ -9,6 +9,7 @@ namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
 constexpr int kLanes = kPopulationLanes;
+constexpr std::int64_t kAhead = 6;  // nodes; the caller's rows are in another order
 
 // The problem of the runs from `first` on. Lanes behind the last run repeat it.
 struct Group {
@@ -30,14 +31,14 @@ struct Group {
 // The caller's rows of a node, (runs, width), with the runs in the lanes, and back.
 template <int Width>
 ELASTICGNN_INLINE void to_lanes(const Group& group, const float* __restrict rows, float* __restrict lanes) {
-  if (group.lanes == kLanes && turn<kLanes, Width>(rows, lanes)) return;
+  if (group.lanes == kLanes && rows_to_lanes<Width>(rows, lanes)) return;
   for (int lane = 0; lane < kLanes; ++lane)
     for (int c = 0; c < Width; ++c) lanes[c * kLanes + lane] = rows[(group.run(lane) - group.first) * Width + c];
 }
 
 template <int Width>
 ELASTICGNN_INLINE void from_lanes(const Group& group, const float* __restrict lanes, float* __restrict rows) {
-  if (group.lanes == kLanes && turn<Width, kLanes>(lanes, rows)) return;
+  if (group.lanes == kLanes && lanes_to_rows<Width>(lanes, rows)) return;
   for (std::int64_t lane = 0; lane < group.lanes; ++lane)
     for (int c = 0; c < Width; ++c) rows[lane * Width + c] = lanes[c * kLanes + lane];
 }
@@ -46,6 +47,7 @@ ELASTICGNN_INLINE void from_lanes(const Group& group, const float* __restrict la
 template <int Width, Shape S>
 std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted, const EmpPopulation& job, char* scratch) {
   using Loop = Forward<float, kLanes, Width, true, S, 0>;
+  using Pack = typename Loop::P;
   Arena arena{scratch};
   EmpProblem<float>& problem = group.problem;
   const Plan<float> plan = make_plan(problem, weighted, arena);
@@ -67,10 +69,16 @@ std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted,
 #pragma omp parallel num_threads(plan.threads)
   {
     for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
-      for (std::int64_t i = low; i < high; ++i) to_lanes<Width>(group, all.x + place(i), x + i * row);
+      for (std::int64_t i = low; i < high; ++i) {
+        if (i + kAhead < high) fetch_row(all.x + place(i + kAhead), row);
+        float *const own = x + i * row, *const u = at.signal + i * row;
+        to_lanes<Width>(group, all.x + place(i), own);
+        for (int c = 0; c < Width; ++c)
+          Pack::store(u + c * kLanes, Pack::load(own + c * kLanes) * problem.scale[i]);
+      }
     });
+#pragma omp barrier
     Loop loop{plan, problem, row, typename Loop::R{kLanes, Width}, nullptr};
-    loop.scale_rows(x, at.signal);
     if (job.use_dual) loop.run(at, 0, problem.steps, nullptr);
     else loop.run_plain(at.signal, at.ahead, at.out, problem.steps);
     for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
