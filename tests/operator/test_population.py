@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.graph.clustering import cluster_slots
+from elasticgnn.kernels import native
 from elasticgnn.operator import population
 from marks import needs_kernels
 from strategies import graphs, normal_rows, random_graph
@@ -37,8 +38,10 @@ def test_without_a_dual_only_averages_are_left(steps):
     assert_equals_reference(normal_rows(60, 16, 3), graph, ElasticPenalty(0.0, 2.0), steps)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("runs", [10, 16, 27, 32, 45])
-def test_any_number_of_runs_each_with_its_own_strengths(runs):
+def test_any_number_of_runs_each_with_its_own_strengths(runs, threads, restore_threads):
+    torch.set_num_threads(threads)
     graph = random_graph(40, 90, weighted=True)
     lambda1, lambda2 = torch.linspace(0, 2, runs).double(), torch.linspace(3, 0, runs).double()
     lambda2[0] = torch.inf
@@ -57,7 +60,8 @@ def test_any_graph(graph, width, lambda1, steps):
 
 def test_few_runs_long_rows_and_other_norms_take_other_routes():
     graph = random_graph(20, 40)
-    few, wide = normal_rows(20, 9, 3).float(), normal_rows(20, 16, 9).float()
+    half = native.population_lanes // 2
+    few, wide = normal_rows(20, half, 3).float(), normal_rows(20, 16, 9).float()
     assert not population.fits(few, graph, "l21", 5)
     assert not population.fits(wide, graph, "l21", 5)
     assert not population.fits(normal_rows(20, 16, 3).float(), graph, "mcp", 5)

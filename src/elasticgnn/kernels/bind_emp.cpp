@@ -13,6 +13,7 @@ ELASTICGNN_DECLARE(
     template <class T> std::size_t emp_forward(const EmpProblem<T>&, const EmpForward<T>&, char*);
     template <class T> std::size_t emp_backward(const EmpProblem<T>&, const EmpBackward<T>&, char*);
     int emp_tiled_width();
+    int emp_population_lanes();
     std::size_t emp_tiled(const EmpProblem<float>&, const EmpTiled&, char*);
     std::size_t emp_population(const EmpProblem<float>&, const EmpPopulation&, char*);)
 
@@ -144,7 +145,7 @@ void bind_emp(nb::module_& module) {
   module.def("emp_tiled", &tiled);
   module.attr("tiled_width") = ELASTICGNN_PICK(emp_tiled_width)();
   module.def("emp_population", &population);
-  module.attr("population_lanes") = kPopulationLanes;
+  module.attr("population_lanes") = ELASTICGNN_PICK(emp_population_lanes)();
   module.attr("population_width") = kPopulationWidth;
   module.attr("emp_blocks") = kMaxBlocks;
 }

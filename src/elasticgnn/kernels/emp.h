@@ -60,7 +60,7 @@ struct EmpForward {
   const EmpOutside<T>* outside;  // or null; then `keep` is 0, runs is 1, the norm is l21
 };
 
-constexpr int kPopulationLanes = 16, kPopulationWidth = 8;  // runs side by side, and their widest row
+constexpr int kPopulationWidth = 8;  // the widest row
 
 // Many runs: x and out are (n, runs, width) in the caller's order, the tables in another.
 struct EmpPopulation {

@@ -1,6 +1,7 @@
 // Elastic message passing of many runs without a gradient: float32 rows of up to eight channels, the l21 or l1 norm.
-// Sixteen runs lie in the lanes, so no sum crosses lanes and one reciprocal root serves them all. Each thread takes
-// groups of sixteen of its own; where there are fewer groups than threads, all share the nodes of one.
+// A vector holds one channel of sixteen runs (AVX2: eight, baseline: four), so no sum crosses lanes and one reciprocal root
+// serves them all. Each thread takes such groups of its own. Where there are fewer groups than threads, groups of eight may
+// be enough for all of them; if not, they share the nodes of one.
 #include "emp_forward.h"
 #include "turn.h"
 
@@ -8,50 +9,51 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
-constexpr int kLanes = kPopulationLanes;
+constexpr int kLanes = kVectorBytes / int(sizeof(float));
 constexpr std::int64_t kAhead = 6;  // nodes; the caller's rows are in another order
 
 // The problem of the runs from `first` on. Lanes behind the last run repeat it.
+template <int Lanes>
 struct Group {
   EmpProblem<float> problem;
   std::int64_t first, lanes;
-  float sizes[4][kLanes];
+  float sizes[4][Lanes];
 
   Group(const EmpProblem<float>& all, std::int64_t first_, int threads) : problem(all), first(first_) {
-    lanes = all.runs - first < kLanes ? all.runs - first : kLanes;
+    lanes = all.runs - first < Lanes ? all.runs - first : Lanes;
     const float* const from[4] = {all.lambda1, all.gamma, all.beta, all.pull};
     for (int which = 0; which < 4; ++which)
-      for (int lane = 0; lane < kLanes; ++lane) sizes[which][lane] = from[which][run(lane)];
+      for (int lane = 0; lane < Lanes; ++lane) sizes[which][lane] = from[which][run(lane)];
     problem.lambda1 = sizes[0], problem.gamma = sizes[1], problem.beta = sizes[2], problem.pull = sizes[3];
-    problem.runs = kLanes, problem.threads = threads;
+    problem.runs = Lanes, problem.threads = threads;
   }
   std::int64_t run(std::int64_t lane) const { return first + (lane < lanes ? lane : lanes - 1); }
 };
 
 // The caller's rows of a node, (runs, width), with the runs in the lanes, and back.
-template <int Width>
-ELASTICGNN_INLINE void to_lanes(const Group& group, const float* __restrict rows, float* __restrict lanes) {
-  if (group.lanes == kLanes && rows_to_lanes<Width>(rows, lanes)) return;
-  for (int lane = 0; lane < kLanes; ++lane)
-    for (int c = 0; c < Width; ++c) lanes[c * kLanes + lane] = rows[(group.run(lane) - group.first) * Width + c];
+template <int Width, int Lanes>
+ELASTICGNN_INLINE void to_lanes(const Group<Lanes>& group, const float* __restrict rows, float* __restrict lanes) {
+  if (group.lanes == Lanes && rows_to_lanes<Lanes, Width>(rows, lanes)) return;
+  for (int lane = 0; lane < Lanes; ++lane)
+    for (int c = 0; c < Width; ++c) lanes[c * Lanes + lane] = rows[(group.run(lane) - group.first) * Width + c];
 }
 
-template <int Width>
-ELASTICGNN_INLINE void from_lanes(const Group& group, const float* __restrict lanes, float* __restrict rows) {
-  if (group.lanes == kLanes && lanes_to_rows<Width>(lanes, rows)) return;
+template <int Width, int Lanes>
+ELASTICGNN_INLINE void from_lanes(const Group<Lanes>& group, const float* __restrict lanes, float* __restrict rows) {
+  if (group.lanes == Lanes && lanes_to_rows<Lanes, Width>(lanes, rows)) return;
   for (std::int64_t lane = 0; lane < group.lanes; ++lane)
-    for (int c = 0; c < Width; ++c) rows[lane * Width + c] = lanes[c * kLanes + lane];
+    for (int c = 0; c < Width; ++c) rows[lane * Width + c] = lanes[c * Lanes + lane];
 }
 
 // Bytes that the group needs when `scratch` is null; else runs it.
-template <int Width, Shape S>
-std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted, const EmpPopulation& job, char* scratch) {
-  using Loop = Forward<float, kLanes, Width, true, S, 0>;
+template <int Width, Shape S, int Lanes>
+std::size_t run_group(Group<Lanes>& group, const EmpProblem<float>& all, bool weighted, const EmpPopulation& job, char* scratch) {
+  using Loop = Forward<float, Lanes, Width, true, S, 0>;
   using Pack = typename Loop::P;
   Arena arena{scratch};
   EmpProblem<float>& problem = group.problem;
   const Plan<float> plan = make_plan(problem, weighted, arena);
-  const std::int64_t row = Width * kLanes, nodes = problem.num_nodes * row;
+  const std::int64_t row = Width * Lanes, nodes = problem.num_nodes * row;
   float* x = arena.take<float>(nodes);
   States<float> at{};
   at.signal = arena.take<float>(nodes), at.ahead = arena.take<float>(nodes);
@@ -74,11 +76,11 @@ std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted,
         float *const own = x + i * row, *const u = at.signal + i * row;
         to_lanes<Width>(group, all.x + place(i), own);
         for (int c = 0; c < Width; ++c)
-          Pack::store(u + c * kLanes, Pack::load(own + c * kLanes) * problem.scale[i]);
+          Pack::store(u + c * Lanes, Pack::load(own + c * Lanes) * problem.scale[i]);
       }
     });
 #pragma omp barrier
-    Loop loop{plan, problem, row, typename Loop::R{kLanes, Width}, nullptr};
+    Loop loop{plan, problem, row, typename Loop::R{Lanes, Width}, nullptr};
     if (job.use_dual) loop.run(at, 0, problem.steps, nullptr);
     else loop.run_plain(at.signal, at.ahead, at.out, problem.steps);
     for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
@@ -88,18 +90,18 @@ std::size_t run_group(Group& group, const EmpProblem<float>& all, bool weighted,
   return arena.used;
 }
 
-template <int Width, Shape S>
+template <int Lanes, int Width, Shape S>
 std::size_t run_groups(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {
   const bool weighted = !all_ones(all.weight, all.num_edges);
-  const std::int64_t groups = (all.runs + kLanes - 1) / kLanes;
+  const std::int64_t groups = (all.runs + Lanes - 1) / Lanes;
   const bool apart = groups >= all.threads;
   const int takers = apart ? all.threads : 1, each = apart ? 1 : all.threads;
-  Group first(all, 0, each);
+  Group<Lanes> first(all, 0, each);
   const std::size_t bytes = run_group<Width, S>(first, all, weighted, job, nullptr);
   if (scratch == nullptr) return bytes * takers;
 #pragma omp parallel num_threads(takers)
   for (std::int64_t g = omp_get_thread_num(); g < groups; g += takers) {
-    Group group(all, g * kLanes, each);
+    Group<Lanes> group(all, g * Lanes, each);
     run_group<Width, S>(group, all, weighted, job, scratch + bytes * omp_get_thread_num());
   }
   return bytes * takers;
@@ -109,10 +111,17 @@ template <Shape S, int Width = kPopulationWidth>
 std::size_t with_width(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {
   if constexpr (Width > 1)
     if (all.width < Width) return with_width<S, Width - 1>(all, job, scratch);
-  return run_groups<Width, S>(all, job, scratch);
+  if constexpr (kLanes == 16) {
+    const std::int64_t groups_of_others = all.threads - 1;
+    if (all.runs <= 16 * groups_of_others && all.runs > 8 * groups_of_others) return run_groups<8, Width, S>(all, job, scratch);
+  }
+  return run_groups<kLanes, Width, S>(all, job, scratch);
 }
 
 }  // namespace
+
+// Runs side by side.
+int emp_population_lanes() { return kLanes; }
 
 // Bytes of scratch that the call needs when `scratch` is null; else runs it.
 std::size_t emp_population(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {

@@ -1,4 +1,4 @@
-"""The route of many runs without a gradient: short float32 rows, sixteen runs in the lanes."""
+"""The route of many runs without a gradient: short float32 rows, the runs in the lanes."""
 
 from typing import Any
 
