@@ -85,7 +85,7 @@ def _prepare(
     edge_weight: Tensor | None,
 ) -> tuple[Tensor, Graph, StepSizes]:
     """x in its final precision, the graph with its final weights, and the step sizes."""
-    if not isinstance(x, Tensor) or x.ndim not in (2, 3) or len(x) != graph.num_nodes:
+    if not isinstance(x, Tensor) or x.ndim not in (2, 3) or x.shape[0] != graph.num_nodes:
         shape = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(
             f"x must be ({graph.num_nodes}, d) or (n, R, d) for this graph, got {shape}"

@@ -110,7 +110,9 @@ def _needed_gradients(x: Tensor, weight: Tensor, sizes: StepSizes) -> int:
     """0: none; 1: of x alone; 2: of weights or step sizes too."""
     if not torch.is_grad_enabled():
         return 0
-    if weight.requires_grad or any(size.requires_grad for size in sizes):
+    lambda1, gamma, beta, pull = sizes
+    of_sizes = lambda1.requires_grad or gamma.requires_grad or beta.requires_grad
+    if weight.requires_grad or of_sizes or pull.requires_grad:
         return 2
     return int(x.requires_grad)
 

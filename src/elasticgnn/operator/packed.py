@@ -19,7 +19,7 @@ def packed_lanes(x: Tensor, graph: Graph, norm: str, steps: int) -> int:
     """Floats that a padded row of x takes, or 0: the loops do not fit this problem."""
     fits = x.dtype == torch.float32 and norm in ("l21", "l1") and steps > 0 and x.numel() > 0
     lanes = int(loops.packed_lanes(x.shape[-1])) if fits and graph.num_edges else 0
-    return lanes if len(x) * lanes < MOST_FLOATS else 0
+    return lanes if x.shape[0] * lanes < MOST_FLOATS else 0
 
 
 def propagate_packed(
@@ -32,9 +32,9 @@ def propagate_packed(
     addresses = [table.data_ptr() for table in owners]
     if graph.is_unweighted:
         addresses[7] = 0
-    row = x.numel() // len(x)
-    shape = (len(x), len(slots.owner), len(slots.chunk) - 1, x.shape[-1], row)
-    settings = list(zip(*(size.tolist() for size in sizes), strict=True))
+    nodes = x.shape[0]
+    shape = (nodes, slots.owner.shape[0], slots.chunk.shape[0] - 1, x.shape[-1], x.numel() // nodes)
+    settings = list(zip(*[size.tolist() for size in sizes], strict=True))
     route = _Packed(shape, addresses, settings, steps, norm, owners)
     if keep:
         return propagate_kept(x, route)
@@ -55,10 +55,11 @@ class _Packed(NamedTuple):
     norm: str
     owners: tuple[Tensor, ...]
 
-    def arguments(self, run: int, *tensors: Tensor) -> tuple[Any, ...]:
+    def arguments(self, run: int, given: Tensor, result: Tensor) -> tuple[Any, ...]:
         """Those of one run, whose rows lie in tensors (n, d) or (n, R, d)."""
         options = (self.steps, torch.get_num_threads(), self.norm == "l1")
-        rows = tuple(tensor.data_ptr() + 4 * run * tensor.shape[-1] for tensor in tensors)
+        offset = 4 * run * given.shape[-1]
+        rows = (given.data_ptr() + offset, result.data_ptr() + offset)
         return self.sizes, self.tables, self.settings[run], options, rows
 
     def forward(self, x: Tensor, out: Tensor) -> list[Kept]:

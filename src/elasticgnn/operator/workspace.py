@@ -25,14 +25,14 @@ class _Workspace(threading.local):
     def take(self, count: int) -> Tensor:
         """At least `count` bytes, which hold anything."""
         buffer, self.kept = self.kept, None
-        if buffer is not None and len(buffer) >= count:
+        if buffer is not None and buffer.nbytes >= count:
             return buffer
         del buffer  # before there is a larger one
         return fresh(count)
 
     def give(self, buffer: Tensor) -> None:
         """Back from a call."""
-        if len(buffer) <= LARGEST:
+        if buffer.nbytes <= LARGEST:
             self.kept = buffer
 
     def clear(self) -> None:
