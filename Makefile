@@ -43,7 +43,7 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# a first look needs the instruction set of this machine alone, which compiles in a third of the time
+# a first look needs the instruction set of this machine alone, which compiles in half the time
 $(VENV)/.run: $(NATIVE) constraints.txt | $(BIN)/python
 	PIP_CONSTRAINT=constraints.txt $(PIP) --config-settings=cmake.define.ELASTICGNN_SETS=native --editable .
 	touch $@

@@ -12,6 +12,8 @@ namespace {
 constexpr int kLanes = kVectorBytes / int(sizeof(float));
 constexpr std::int64_t kAhead = 6;  // nodes; the caller's rows are in another order
 
+inline std::int64_t count_groups(const EmpProblem<float>& all, int lanes) { return (all.runs + lanes - 1) / lanes; }
+
 // The problem of the runs from `first` on. Lanes behind the last run repeat it.
 template <int Lanes>
 struct Group {
@@ -93,7 +95,7 @@ std::size_t run_group(Group<Lanes>& group, const EmpProblem<float>& all, bool we
 template <int Lanes, int Width, Shape S>
 std::size_t run_groups(const EmpProblem<float>& all, const EmpPopulation& job, char* scratch) {
   const bool weighted = !all_ones(all.weight, all.num_edges);
-  const std::int64_t groups = (all.runs + Lanes - 1) / Lanes;
+  const std::int64_t groups = count_groups(all, Lanes);
   const bool apart = groups >= all.threads;
   const int takers = apart ? all.threads : 1, each = apart ? 1 : all.threads;
   Group<Lanes> first(all, 0, each);
@@ -112,8 +114,8 @@ std::size_t with_width(const EmpProblem<float>& all, const EmpPopulation& job, c
   if constexpr (Width > 1)
     if (all.width < Width) return with_width<S, Width - 1>(all, job, scratch);
   if constexpr (kLanes == 16) {
-    const std::int64_t groups_of_others = all.threads - 1;
-    if (all.runs <= 16 * groups_of_others && all.runs > 8 * groups_of_others) return run_groups<8, Width, S>(all, job, scratch);
+    const bool enough_of_eight = count_groups(all, 8) >= all.threads;
+    if (count_groups(all, 16) < all.threads && enough_of_eight) return run_groups<8, Width, S>(all, job, scratch);
   }
   return run_groups<kLanes, Width, S>(all, job, scratch);
 }

@@ -110,9 +110,7 @@ def _needed_gradients(x: Tensor, weight: Tensor, sizes: StepSizes) -> int:
     """0: none; 1: of x alone; 2: of weights or step sizes too."""
     if not torch.is_grad_enabled():
         return 0
-    lambda1, gamma, beta, pull = sizes
-    of_sizes = lambda1.requires_grad or gamma.requires_grad or beta.requires_grad
-    if weight.requires_grad or of_sizes or pull.requires_grad:
+    if True in [tensor.requires_grad for tensor in (weight, *sizes)]:
         return 2
     return int(x.requires_grad)
 

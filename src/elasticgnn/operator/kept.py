@@ -30,7 +30,7 @@ class Kept:
 
     @property
     def addresses(self) -> tuple[int, ...]:
-        return tuple([table.data_ptr() for table in self.tables])
+        return tuple(table.data_ptr() for table in self.tables)
 
     def more(self, count: int) -> Tensor:
         if self.room is not None:
