@@ -11,6 +11,7 @@ from elasticgnn.graph.shares import equal_shares
 
 CHUNK = 128  # registers; their dual rows stay in the nearest cache between two visits
 NEAR = 1 << 17  # bytes of node rows that a core's own cache holds beside the rest
+ROW_FLOATS = {4: 4, 3: 8, 2: 8, 1: 16}  # of a node's row, by how many share a register
 WINDOW = 4096  # nodes at most that change places so that those with as many registers lie together
 
 
@@ -48,8 +49,8 @@ def pack_slots(first: Tensor, other: Tensor, edge_of: Tensor, rows: int) -> Pack
     column[place] = np.argsort(order)[other.numpy()[slot]]
     edge[place] = edge_of.numpy()[slot]
     chunk = _chunks(group, share)
-    lanes = 16 // rows
-    tables = (chunk, share[chunk[:-1]], group, column * lanes, owner * lanes, edge, order)
+    floats = ROW_FLOATS[rows]
+    tables = (chunk, share[chunk[:-1]], group, column * floats, owner * floats, edge, order)
     return PackedSlots(*(torch.from_numpy(table.astype(np.int32)) for table in tables))
 
 
@@ -62,7 +63,7 @@ def _order(first: Tensor, other: Tensor, rows: int) -> tuple[np.ndarray, np.ndar
     """
     n = len(first) - 1
     order = np.arange(n)
-    if n * (16 // rows) * 4 > NEAR:
+    if n * ROW_FLOATS[rows] * 4 > NEAR:
         order = cluster_nodes(first, other).numpy()
     degree = np.diff(first.numpy())[order]
     window = _windows(np.where(degree > rows // 2, -(-degree // rows) * rows, degree))

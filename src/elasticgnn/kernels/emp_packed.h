@@ -1,6 +1,6 @@
 // Elastic message passing for short rows: what the packed loops take (emp_packed_forward, emp_packed_backward).
 //
-// Rows are padded to P = 4, 8 or 16 floats, and G = 16 / P of them share a register. The dual lies on both
+// Rows are padded to P = 4, 5, 8 or 16 floats, and G = 16 / P of them share a register. The dual lies on both
 // directions of every edge, in the order in which a node meets them: it streams, nothing is scattered, and
 // both ends do the same arithmetic. Each node's slots are filled up to whole registers with the node
 // itself: the difference is 0 there. Nodes with few slots share a register: the next G nodes, or two, have

@@ -20,7 +20,7 @@ struct BackwardRows {
 
   BackwardRows(const PackedProblem& problem, Arena& arena) {
     const PackedGraph& graph = problem.graph;
-    for (float** rows : {&g, &pulled, &share, &bar, &sum}) *rows = arena.take<float>(graph.num_nodes * P);
+    for (float** rows : {&g, &pulled, &share, &bar, &sum}) *rows = arena.take<float>(graph.num_nodes * kRow<P>);
     for (float** numbers : {&total, &scale, &square}) *numbers = arena.take<float>(graph.num_nodes);
     t = arena.take<float>(problem.has_dual() ? graph.num_groups * 16 : 0);
     weight = graph.weight ? arena.take<float>(graph.num_groups * Packed<P>::G) : nullptr;
@@ -81,12 +81,12 @@ ELASTICGNN_INLINE const float* descend_quad(float gamma, __m512 inverse, std::in
 template <int P, int Share>
 ELASTICGNN_INLINE void pass(float gamma, const BackwardRows<P>& rows, std::int64_t i, __m512 bar) {
   using N = Nodes<P, Share>;
-  const __m512 value = _mm512_add_ps(N::load(rows.g + i * P), bar);
-  N::store(rows.bar + i * P, bar);
-  N::store(rows.g + i * P, value);
-  N::store(rows.share + i * P, _mm512_mul_ps(N::spread(rows.square + i), value));
+  const __m512 value = _mm512_add_ps(N::load(rows.g + i * kRow<P>), bar);
+  N::store(rows.bar + i * kRow<P>, bar);
+  N::store(rows.g + i * kRow<P>, value);
+  N::store(rows.share + i * kRow<P>, _mm512_mul_ps(N::spread(rows.square + i), value));
   const __m512 part = _mm512_mul_ps(_mm512_set1_ps(gamma), N::spread(rows.scale + i));
-  N::store(rows.sum + i * P, _mm512_fmadd_ps(part, value, N::load(rows.sum + i * P)));
+  N::store(rows.sum + i * kRow<P>, _mm512_fmadd_ps(part, value, N::load(rows.sum + i * kRow<P>)));
 }
 
 // t of the slots of a chunk, then what its nodes make of it.
@@ -134,10 +134,10 @@ void spread(const PackedProblem& problem, const BackwardRows<P>& rows, std::int6
     const __m512 sum = N::sum(sum_registers<false>(group[i], end_of<Share>(group, i), [=](std::int64_t k) {
       return neighbours<P, Weighted>(share, column, weight, k);
     }));
-    const __m512 change = _mm512_fnmadd_ps(N::spread(total + i), N::load(share + i * P), sum);
-    const __m512 value = _mm512_fmadd_ps(stay, N::load(g + i * P), _mm512_mul_ps(pull, change));
-    N::store(g + i * P, value);
-    N::store(pulled + i * P, _mm512_mul_ps(N::spread(square + i), _mm512_add_ps(N::load(bar + i * P), value)));
+    const __m512 change = _mm512_fnmadd_ps(N::spread(total + i), N::load(share + i * kRow<P>), sum);
+    const __m512 value = _mm512_fmadd_ps(stay, N::load(g + i * kRow<P>), _mm512_mul_ps(pull, change));
+    N::store(g + i * kRow<P>, value);
+    N::store(pulled + i * kRow<P>, _mm512_mul_ps(N::spread(square + i), _mm512_add_ps(N::load(bar + i * kRow<P>), value)));
   }
 }
 
@@ -150,7 +150,7 @@ void start_back(const PackedProblem& problem, const float* grad, const BackwardR
     for_totals<P>(g, c, rows.weight, [&](std::int64_t i, float total) {
       const float s = rows.scale[i] = g.scale[g.order[i]];
       rows.total[i] = total, rows.square[i] = s * s;
-      Pack<float, P>::store(rows.sum + i * P, typename Pack<float, P>::Vec{});
+      Pack<float, kRow<P>>::store(rows.sum + i * kRow<P>, typename Pack<float, kRow<P>>::Vec{});
     });
   pad_rows<P>(problem, low, high, grad, rows.g, [&](std::int64_t i) { return 1 / rows.scale[i]; });
   pad_rows<P>(problem, low, high, grad, rows.pulled, [&](std::int64_t i) { return rows.scale[i]; });
@@ -181,7 +181,7 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
 #pragma omp barrier
     }
     hand_back(problem, team.low_node, team.high_node, grad_x, [&](std::int64_t i, std::int64_t c) {
-      return rows.sum[i * P + c] + rows.scale[i] * rows.g[i * P + c];
+      return rows.sum[i * kRow<P> + c] + rows.scale[i] * rows.g[i * kRow<P> + c];
     });
   }
 }
@@ -191,7 +191,7 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
 // Bytes of scratch that the call needs when `scratch` is null; else runs it.
 std::size_t packed_backward(const PackedProblem& problem, const float* grad, float* grad_x, const PackedKept& kept, char* scratch) {
   return with_lanes(problem.width, [&](auto packed) -> std::size_t {
-    constexpr int P = 16 / decltype(packed)::G;
+    constexpr int P = decltype(packed)::kLanes;
     Arena arena{scratch};
     const BackwardRows<P> rows(problem, arena);
     if (scratch)

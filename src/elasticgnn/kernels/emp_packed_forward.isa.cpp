@@ -19,7 +19,7 @@ struct ForwardRows {
 
   ForwardRows(const PackedProblem& problem, Arena& arena) {
     const PackedGraph& g = problem.graph;
-    for (float** rows : {&u, &ub, &q, &in}) *rows = arena.take<float>(g.num_nodes * P);
+    for (float** rows : {&u, &ub, &q, &in}) *rows = arena.take<float>(g.num_nodes * kRow<P>);
     for (float** numbers : {&scale, &own, &pull, &back}) *numbers = arena.take<float>(g.num_nodes);
     dual = arena.take<float>(problem.has_dual() ? g.num_groups * 16 : 0);
     weight = g.weight ? arena.take<float>(g.num_groups * Packed<P>::G) : nullptr;
@@ -36,7 +36,7 @@ void prepare(const PackedProblem& problem, const float* x, const ForwardRows<P>&
       const float s = rows.scale[i] = g.scale[g.order[i]], square = s * s;
       rows.own[i] = 1 - gamma - pull * square * total;
       rows.pull[i] = pull * square, rows.back[i] = gamma * square;
-      Pack<float, P>::store(rows.q + i * P, typename Pack<float, P>::Vec{});
+      Pack<float, kRow<P>>::store(rows.q + i * kRow<P>, typename Pack<float, kRow<P>>::Vec{});
     });
   pad_rows<P>(problem, team.low_node, team.high_node, x, rows.u, [&](std::int64_t i) { return rows.scale[i]; });
   pad_rows<P>(problem, team.low_node, team.high_node, x, rows.in, [&](std::int64_t i) { return gamma * rows.scale[i]; });
@@ -55,10 +55,10 @@ void smooth(const PackedGraph& graph, const ForwardRows<P>& rows, std::int64_t c
     const __m512 sum = N::sum(sum_registers<false>(group[i], end_of<Share>(group, i), [=](std::int64_t g) {
       return neighbours<P, Weighted>(u, column, weight, g);
     }));
-    __m512 value = _mm512_fmadd_ps(N::spread(own + i), N::load(u + i * P), N::load(in + i * P));
+    __m512 value = _mm512_fmadd_ps(N::spread(own + i), N::load(u + i * kRow<P>), N::load(in + i * kRow<P>));
     value = _mm512_fmadd_ps(N::spread(pull + i), sum, value);
-    value = _mm512_fnmadd_ps(N::spread(back + i), N::load(q + i * P), value);
-    N::store(ub + i * P, value);
+    value = _mm512_fnmadd_ps(N::spread(back + i), N::load(q + i * kRow<P>), value);
+    N::store(ub + i * kRow<P>, value);
   }
 }
 
@@ -212,9 +212,9 @@ void collect(const PackedProblem& problem, const ForwardRows<P>& rows, std::int6
       const __m512 rows = _mm512_load_ps(dual + g * 16);
       return Weighted ? _mm512_mul_ps(rows, Packed<P>::spread(weight + g * Packed<P>::G)) : rows;
     }));
-    const __m512 change = _mm512_sub_ps(total, N::load(q + i * P));
-    N::store(u + i * P, _mm512_fnmadd_ps(N::spread(back + i), change, N::load(ub + i * P)));
-    N::store(q + i * P, total);
+    const __m512 change = _mm512_sub_ps(total, N::load(q + i * kRow<P>));
+    N::store(u + i * kRow<P>, _mm512_fnmadd_ps(N::spread(back + i), change, N::load(ub + i * kRow<P>)));
+    N::store(q + i * kRow<P>, total);
   }
 }
 
@@ -257,19 +257,22 @@ bool forward_rows(const PackedProblem& problem, const float* x, float* out, cons
 #pragma omp barrier
     }
     hand_back(problem, team.low_node, team.high_node, out,
-              [&](std::int64_t i, std::int64_t c) { return rows.u[i * P + c] / rows.scale[i]; });
+              [&](std::int64_t i, std::int64_t c) { return rows.u[i * kRow<P> + c] / rows.scale[i]; });
   }
   return enough;
 }
 
 }  // namespace
 
-int packed_lanes(std::int64_t width) { return width <= 4 ? 4 : width <= 8 ? 8 : width <= 16 ? 16 : 0; }
+int packed_lanes(std::int64_t width) {
+  if (width > 16) return 0;
+  return int(with_lanes(width, [](auto packed) -> std::size_t { return decltype(packed)::kLanes; }));
+}
 
 // Bytes of scratch that the call needs when `scratch` is null; else runs it, and gives 0 if memory ran out.
 std::size_t packed_forward(const PackedProblem& problem, const float* x, float* out, const PackedKept* kept, char* scratch) {
   return with_lanes(problem.width, [&](auto packed) -> std::size_t {
-    constexpr int P = 16 / decltype(packed)::G;
+    constexpr int P = decltype(packed)::kLanes;
     Arena arena{scratch};
     const ForwardRows<P> rows(problem, arena);
     bool enough = true;

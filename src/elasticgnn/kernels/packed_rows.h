@@ -1,4 +1,5 @@
-// Registers that hold G = 16 / P rows of P floats.
+// Registers that hold G = 16 / P rows of P floats: here those of 4, 8 and 16, one behind the other (packed_five.h has those
+// of 5). In memory a row begins at a multiple of kRow<P> floats, and what is behind its numbers is 0.
 #pragma once
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
@@ -13,6 +14,9 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
+template <int P>
+constexpr int kRow = P == 5 ? 8 : P;
+
 // `Count` numbers, each in every lane of its part of the register.
 template <int Count>
 ELASTICGNN_INLINE __m512 spread_numbers(const float* numbers) {
@@ -24,7 +28,7 @@ ELASTICGNN_INLINE __m512 spread_numbers(const float* numbers) {
 
 template <int P>
 struct Packed {
-  static constexpr int G = 16 / P;
+  static constexpr int kLanes = P, G = 16 / P;
 
   // The rows of a table that begin at c[0] .. c[G - 1].
   static ELASTICGNN_INLINE __m512 gather(const float* table, const std::int32_t* c) {
@@ -94,7 +98,7 @@ struct Nodes {
     else _mm256_storeu_ps(rows, _mm512_castps512_ps256(_mm512_shuffle_f32x4(value, value, 0x08)));
   }
 
-  // The sum over each node's places, in all of them.
+  // The sum over each node's places, in the first at least.
   static ELASTICGNN_INLINE __m512 sum(__m512 v) {
     if constexpr (kEach == 4 || (kEach == 2 && P == 8)) v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0x4E));
     if constexpr (kEach >= 2 && P == 4) v = _mm512_add_ps(v, _mm512_shuffle_f32x4(v, v, 0xB1));

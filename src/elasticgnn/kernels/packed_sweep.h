@@ -1,7 +1,7 @@
 // What the packed sweeps of both directions share.
 #pragma once
 
-#include "packed_rows.h"
+#include "packed_five.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 
@@ -45,7 +45,7 @@ ELASTICGNN_INLINE void fetch_ahead(const float* registers, std::int64_t g) {
 
 // Whether the node rows are too many to stay near while a dual streams by.
 template <int P>
-bool is_far(const PackedGraph& g) { return g.num_nodes * P * sizeof(float) > std::size_t(1) << 19; }
+bool is_far(const PackedGraph& g) { return g.num_nodes * kRow<P> * sizeof(float) > std::size_t(1) << 19; }
 
 // Asks for the rows at the other ends of four registers, some registers ahead of g.
 template <int P>
@@ -83,10 +83,10 @@ ELASTICGNN_INLINE void for_totals(const PackedGraph& g, std::int64_t chunk, cons
 template <int P, class Factor>
 ELASTICGNN_INLINE void pad_rows(const PackedProblem& problem, std::int32_t low, std::int32_t high, const float* from,
                                 float* to, const Factor& factor) {
-  using Row = Pack<float, P>;
+  using Row = Pack<float, kRow<P>>;
   for (std::int64_t i = low; i < high; ++i) {
     const float* row = from + problem.graph.order[i] * problem.stride;
-    Row::store(to + i * P, Row::load(row, int(problem.width)) * factor(i));
+    Row::store(to + i * kRow<P>, Row::load(row, int(problem.width)) * factor(i));
   }
 }
 
@@ -156,6 +156,7 @@ ELASTICGNN_INLINE void with_traits(const PackedProblem& problem, const Body& bod
 template <class Body>
 ELASTICGNN_INLINE std::size_t with_lanes(std::int64_t width, const Body& body) {
   if (width <= 4) return body(Packed<4>{});
+  if (width == 5) return body(Packed<5>{});
   if (width <= 8) return body(Packed<8>{});
   return body(Packed<16>{});
 }

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.packing import ROW_FLOATS
 from elasticgnn.kernels import native
 from elasticgnn.operator.kept import Kept, propagate_kept
 from elasticgnn.operator.workspace import fresh, workspace
@@ -16,10 +17,10 @@ loops: Any = native  # not None where this module's functions are called
 
 
 def packed_lanes(x: Tensor, graph: Graph, norm: str, steps: int) -> int:
-    """Floats that a padded row of x takes, or 0: the loops do not fit this problem."""
+    """Lanes of a register that a row of x takes, or 0: the loops do not fit this problem."""
     fits = x.dtype == torch.float32 and norm in ("l21", "l1") and steps > 0 and x.numel() > 0
     lanes = int(loops.packed_lanes(x.shape[-1])) if fits and graph.num_edges else 0
-    return lanes if x.shape[0] * lanes < MOST_FLOATS else 0
+    return lanes if lanes and x.shape[0] * ROW_FLOATS[16 // lanes] < MOST_FLOATS else 0
 
 
 def propagate_packed(
