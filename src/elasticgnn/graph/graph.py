@@ -168,7 +168,7 @@ class Graph:
 
     @property
     def num_edges(self) -> int:
-        return len(self.tail)
+        return self.tail.shape[0]
 
     @property
     def device(self) -> torch.device:

@@ -14,23 +14,21 @@ namespace {
 struct Piece {
   static constexpr std::size_t kLeast = 4096;
   float *at = nullptr, *begin = nullptr, *end = nullptr;
-  std::size_t usual = 0;            // floats of a piece
+  std::size_t step = 0;             // floats that a step may take
   std::int64_t left = 0, done = 0;  // chunks that are still to come, and those in this piece
 
   void plan(const PackedProblem& problem, int lanes, std::int64_t low, std::int64_t high) {
-    for (std::int64_t c = low; c < high; ++c) usual += most_floats(problem, lanes, c);
-    usual /= 3;  // of what a step may take: a call for memory costs as much as a small chunk
-    if (usual < kLeast) usual = kLeast;
+    for (std::int64_t c = low; c < high; ++c) step += most_floats(problem, lanes, c);
     left = (high - low) * problem.steps;
   }
   // Room for the rows of the next chunk at `at`; false if there is no memory.
   bool reserve(const PackedProblem& problem, int lanes, std::int64_t chunk, const PackedKept& kept) {
     const std::size_t most = most_floats(problem, lanes, chunk);
     if (!at || std::size_t(end - at) < most) {
-      std::size_t floats = usual;
-      if (done) {  // the last piece is as large as the one before it makes expect
+      std::size_t floats = step / 3 < kLeast ? kLeast : step / 3;
+      if (done) {  // as large as the piece before makes expect: a call for memory costs as much as a small chunk
         const std::size_t rest = std::size_t(at - begin) / done * left * 9 / 8 + most;
-        floats = rest < usual ? rest : usual;
+        floats = rest < step ? rest : step;
       }
       floats = floats < most ? most : floats;
       begin = at = kept.more(kept.context, floats);

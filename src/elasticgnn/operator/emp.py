@@ -109,8 +109,8 @@ def _use_fused(implementation: str, rows: Tensor) -> bool:
     if implementation not in IMPLEMENTATIONS:
         raise ValueError(f"implementation must be one of {IMPLEMENTATIONS}, got {implementation!r}")
     if implementation == "fused":
-        if rows.device.type != "cpu":
+        if not rows.is_cpu:
             raise ValueError(f"implementation 'fused' must have x on the CPU, got {rows.device}")
         fused.require()
         return True
-    return implementation == "auto" and rows.device.type == "cpu" and fused.is_available()
+    return implementation == "auto" and rows.is_cpu and fused.is_available()

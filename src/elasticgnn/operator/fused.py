@@ -40,17 +40,16 @@ def propagate(
     memory: str,
 ) -> Tensor:
     """x (n, d) or (n, R, d) after `steps` steps; differentiable in x, weights and step sizes."""
-    weight, scale = graph.cast(x.dtype)
     keep = _needed_gradients(x, graph.weight, sizes)
     if keep < 2 and fused_op.is_unwatched(x):
         out = _propagate_short(x, graph, sizes, norm, steps, keep, memory)
         if out is not None:
             return out
     slots = graph.slots
-    tables = (slots.start, slots.column, slots.edge)
+    tables = (*graph.cast(x.dtype), slots.start, slots.column, slots.edge)
     has_dual = keep == 2 or _has_dual(sizes)
     options = (norm, concavity, steps, keep, memory == "lean", has_dual)
-    signal = fused_op.propagate(with_runs(x), weight, scale, *tables, *sizes, *options)[0]
+    signal = fused_op.propagate(with_runs(x), *tables, *sizes, *options)[0]
     return signal.view(x.shape)
 
 
@@ -119,5 +118,4 @@ def _has_dual(sizes: StepSizes) -> bool:
     """Whether the dual can leave zero: some run has lambda1 > 0 and gamma > 0."""
     if torch.compiler.is_compiling():
         return True
-    pairs = zip(sizes.lambda1.tolist(), sizes.gamma.tolist(), strict=True)
-    return any(lambda1 > 0 and gamma > 0 for lambda1, gamma in pairs)
+    return any(lambda1 > 0 and gamma > 0 for lambda1, gamma, *_ in sizes.numbers)

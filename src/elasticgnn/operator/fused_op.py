@@ -270,4 +270,4 @@ def propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 def is_unwatched(x: Tensor) -> bool:
     """Whether nothing traces this call: the dispatcher would cost as much as a small graph."""
-    return type(x) is Tensor and x.device.type == "cpu" and not is_traced()
+    return type(x) is Tensor and x.is_cpu and not is_traced()

@@ -18,19 +18,17 @@ class TooMuch(Exception):
 
 
 class Kept:
-    """Tables of known size, and the memory that the loops ask for while they fill them.
+    """A table of `pointers` to rows, `marks` bytes, and memory that the loops ask for on their way.
 
-    With a `limit` (bytes, tables included) asking for more raises TooMuch.
+    With a `limit` (bytes in all) asking for more raises TooMuch.
     """
 
-    def __init__(self, *tables: Tensor, limit: int | None = None) -> None:
-        self.tables = tables
-        self.pieces: list[Tensor] = []  # what the tables point to
-        self.room = None if limit is None else limit - sum(table.nbytes for table in tables)
-
-    @property
-    def addresses(self) -> tuple[int, ...]:
-        return tuple(table.data_ptr() for table in self.tables)
+    def __init__(self, pointers: int, marks: int, limit: int | None = None) -> None:
+        size = 8 * pointers + marks
+        self.pieces = [fresh(size)]  # the table and the marks, then what the table points to
+        first = self.pieces[0].data_ptr()
+        self.addresses = (first, first + 8 * pointers)
+        self.room = None if limit is None else limit - size
 
     def more(self, count: int) -> Tensor:
         if self.room is not None:
@@ -61,15 +59,22 @@ def propagate_kept(x: Tensor, route: Route) -> Tensor:
 class _Propagate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, route: Route) -> Tensor:
-        rows = x.detach().contiguous()
+        rows = x.contiguous()
         out = torch.empty_like(rows)
         ctx.route, ctx.kept = route, route.forward(rows, out)
         return out
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        grad = grad.contiguous()
-        grad_x = torch.empty_like(grad)
-        ctx.route.backward(grad, grad_x, ctx.kept)
-        return grad_x, None
+        # recorded only with create_graph=True; the guard would cost a small graph time
+        return (_pull_back_once if torch.is_grad_enabled() else _pull_back)(ctx, grad)
+
+
+def _pull_back(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    grad = grad.contiguous()
+    grad_x = torch.empty_like(grad)
+    ctx.route.backward(grad, grad_x, ctx.kept)
+    return grad_x, None
+
+
+_pull_back_once = once_differentiable(_pull_back)

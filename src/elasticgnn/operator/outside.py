@@ -51,11 +51,8 @@ class _Outside(NamedTuple):
         return self.shape, self.tables, self.sizes, options
 
     def forward(self, x: Tensor, out: Tensor) -> Kept:
-        kept = Kept(
-            torch.empty(self.steps, loops.emp_blocks, dtype=torch.int64),  # where rows begin
-            torch.empty(self.steps, self.shape[1], dtype=torch.uint8),  # which edges moved
-            limit=self.limit,
-        )
+        # where the rows of each block begin, and which edges moved
+        kept = Kept(self.steps * loops.emp_blocks, self.steps * self.shape[1], self.limit)
         rows = (x.data_ptr(), out.data_ptr())
         call = kernel("emp_forward_outside", x.dtype)
         call(*self.arguments(), *rows, kept.addresses, workspace, kept.more)

@@ -1,11 +1,13 @@
 """The packed route of the fused operator: short float32 rows, l21 or l1, gradients of x alone."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.once import once
 from elasticgnn.graph.packing import ROW_FLOATS
 from elasticgnn.kernels import native
 from elasticgnn.operator.kept import Kept, propagate_kept
@@ -19,59 +21,77 @@ loops: Any = native  # not None where this module's functions are called
 def packed_lanes(x: Tensor, graph: Graph, norm: str, steps: int) -> int:
     """Lanes of a register that a row of x takes, or 0: the loops do not fit this problem."""
     fits = x.dtype == torch.float32 and norm in ("l21", "l1") and steps > 0 and x.numel() > 0
-    lanes = int(loops.packed_lanes(x.shape[-1])) if fits and graph.num_edges else 0
+    lanes = _lanes(x.shape[-1]) if fits and graph.num_edges else 0
     return lanes if lanes and x.shape[0] * ROW_FLOATS[16 // lanes] < MOST_FLOATS else 0
+
+
+@cache
+def _lanes(width: int) -> int:
+    return int(loops.packed_lanes(width))
 
 
 def propagate_packed(
     x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int, lanes: int, *, keep: bool
 ) -> Tensor:
     """x (n, d) or (n, R, d) after `steps` steps; differentiable in x if `keep`."""
-    slots = graph.slots.packed(16 // lanes)
-    weight, scale = graph.cast(x.dtype)
-    owners = (*slots, weight, scale)
-    addresses = [table.data_ptr() for table in owners]
-    if graph.is_unweighted:
-        addresses[7] = 0
-    nodes = x.shape[0]
-    shape = (nodes, slots.owner.shape[0], slots.chunk.shape[0] - 1, x.shape[-1], x.numel() // nodes)
-    settings = list(zip(*[size.tolist() for size in sizes], strict=True))
-    route = _Packed(shape, addresses, settings, steps, norm, owners)
+    find = _tables if graph.weight.requires_grad else _known_tables
+    route = _Packed(find(graph, lanes), sizes.numbers, steps, norm)
     if keep:
         return propagate_kept(x, route)
     rows = x.detach().contiguous()
     out = torch.empty_like(rows)
-    for run in range(len(settings)):
+    for run in range(len(sizes.numbers)):
         loops.packed_forward(*route.arguments(run, rows, out), (0, 0), workspace, fresh)
     return out
 
 
-class _Packed(NamedTuple):
-    """The arguments that both directions share; `owners` keeps the memory alive."""
+class _Tables(NamedTuple):
+    """What the loops read of a graph; `owners` keeps the memory alive."""
 
-    sizes: tuple[int, ...]  # of the graph, and of a row
-    tables: list[int]
+    counts: tuple[int, int, int]  # nodes, registers, chunks
+    addresses: list[int]
+    owners: tuple[Tensor, ...]
+
+
+def _tables(graph: Graph, lanes: int) -> _Tables:
+    slots = graph.slots.packed(16 // lanes)
+    weight, scale = graph.cast(torch.float32)
+    owners = (*slots, weight, scale)
+    addresses = [table.data_ptr() for table in owners]
+    if graph.is_unweighted:
+        addresses[7] = 0
+    counts = (graph.num_nodes, slots.owner.shape[0], slots.chunk.shape[0] - 1)
+    return _Tables(counts, addresses, owners)
+
+
+_known_tables = once(_tables)
+
+
+class _Packed(NamedTuple):
+    """The arguments that both directions share."""
+
+    tables: _Tables
     settings: list[tuple[float, ...]]  # lambda1, gamma, beta, pull of each run
     steps: int
     norm: str
-    owners: tuple[Tensor, ...]
 
     def arguments(self, run: int, given: Tensor, result: Tensor) -> tuple[Any, ...]:
         """Those of one run, whose rows lie in tensors (n, d) or (n, R, d)."""
+        counts, addresses, _ = self.tables
+        width = given.shape[-1]
         options = (self.steps, torch.get_num_threads(), self.norm == "l1")
-        offset = 4 * run * given.shape[-1]
-        rows = (given.data_ptr() + offset, result.data_ptr() + offset)
-        return self.sizes, self.tables, self.settings[run], options, rows
+        rows = (given.data_ptr() + 4 * run * width, result.data_ptr() + 4 * run * width)
+        shape = (*counts, width, len(self.settings) * width)
+        return shape, addresses, self.settings[run], options, rows
 
     def forward(self, x: Tensor, out: Tensor) -> list[Kept]:
-        _, groups, chunks, *_ = self.sizes
-        each = 4 if self.norm == "l1" else 1  # masks of four registers
+        _, registers, chunks = self.tables.counts
+        # of each chunk where its rows begin, of each four registers one mask or four
+        pointers = self.steps * chunks
+        masks = self.steps * (registers // 4 + chunks) * (4 if self.norm == "l1" else 1)
         all_runs = []
         for run in range(len(self.settings)):
-            kept = Kept(
-                torch.empty(self.steps, chunks, dtype=torch.int64),  # where rows begin
-                torch.empty(self.steps, (groups // 4 + chunks) * each, dtype=torch.int16),  # masks
-            )
+            kept = Kept(pointers, 2 * masks)
             arguments = self.arguments(run, x, out)
             loops.packed_forward(*arguments, kept.addresses, workspace, kept.more)
             all_runs.append(kept)

@@ -10,13 +10,20 @@ from elasticgnn.graph.once import is_traced, lasting
 from elasticgnn.problem.penalty import ElasticPenalty
 
 
-class StepSizes(NamedTuple):
-    """One number per run, each of shape (R,)."""
-
+class _Tensors(NamedTuple):
     lambda1: Tensor
     gamma: Tensor  # primal step
     beta: Tensor  # dual step
     pull: Tensor  # gamma * lambda2, finite also for lambda2 = inf
+
+
+class StepSizes(_Tensors):
+    """One number per run, each of shape (R,)."""
+
+    @functools.cached_property
+    def numbers(self) -> list[tuple[float, ...]]:
+        """The four of each run, as they were at the first look."""
+        return list(zip(*[size.tolist() for size in self], strict=True))
 
 
 def step_sizes(
