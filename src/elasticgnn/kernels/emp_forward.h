@@ -26,8 +26,6 @@ struct Forward {
   using P = typename R::P;
   using Vec = typename R::Vec;
   using Proj = Projection<S, R>;
-  // Rows of many runs lie in clusters (emp_population.isa.cpp): asking ahead takes longer than it saves.
-  static constexpr bool kAsk = !(Runs && Count > 0);
 
   const Plan<T>& plan;
   const EmpProblem<T>& problem = *plan.problem;
@@ -42,11 +40,11 @@ struct Forward {
     const std::int64_t stride = rows.stride();
     if (g.slot_weight) {
       for (std::int64_t p = first; p < end; ++p) {
-        if (kAsk && far) g.fetch(table, index, p, stride);
+        if (far) g.fetch(table, index, p, stride);
         const Vec w = P::splat(g.slot_weight[p]);
         for (int v = 0; v < rows.count(); ++v) total[v] += w * rows.load(table + index[p] * stride, v);
       }
-    } else if (kAsk && far) {
+    } else if (far) {
       for (std::int64_t p = first; p < end; ++p) {
         g.fetch(table, index, p, stride);
         for (int v = 0; v < rows.count(); ++v) total[v] += rows.load(table + index[p] * stride, v);
@@ -109,7 +107,7 @@ struct Forward {
       std::int64_t e = g.first_edge[i];
       const std::int64_t end = g.start[i + 1];
       for (std::int64_t p = g.middle(i); p < end; ++p, ++e) {
-        if (kAsk && g.far_nodes) g.fetch(ub, g.column, p, stride);
+        if (g.far_nodes) g.fetch(ub, g.column, p, stride);
         const T* other = ub + g.column[p] * stride;
         Vec squares{}, odd{};
         for (int v = 0; v < rows.count(); ++v) {
@@ -167,20 +165,14 @@ struct Forward {
     const std::int64_t at = i * rows.stride();
     const T *const ub = to.ub + at, *const q_old = to.q_old ? to.q_old + at : nullptr;  // loaded once, not per vector
     T *const q_new = to.q_new + at, *const end = (to.out ? to.out : to.u) + at;
-    const auto settle_row = [&](auto has_old, auto is_last) ELASTICGNN_INLINE_LAMBDA {
-      for (int v = 0; v < rows.count(); ++v) {
-        Vec change = sum[v];
-        if (has_old) change -= rows.load(q_old, v);
-        const Vec value = rows.load(ub, v) - back * change;
-        rows.store(q_new, v, sum[v]);
-        if (is_last) rows.store(end, v, value / s);
-        else rows.store(end, v, value);
-      }
-    };
-    if constexpr (Runs && Count > 0) {  // many vectors: most steps have code of their own (for all kinds it takes long to compile)
-      if (q_old && !to.out) return settle_row(std::true_type{}, std::false_type{});
+    for (int v = 0; v < rows.count(); ++v) {
+      Vec change = sum[v];
+      if (q_old) change -= rows.load(q_old, v);
+      const Vec value = rows.load(ub, v) - back * change;
+      rows.store(q_new, v, sum[v]);
+      if (to.out) rows.store(end, v, value / s);
+      else rows.store(end, v, value);
     }
-    settle_row(q_old != nullptr, to.out != nullptr);
   }
 
   // B2, with the edges that start at a node in `half`.

@@ -2,7 +2,7 @@
 // A vector holds one channel of sixteen runs (AVX2: eight, baseline: four), so no sum crosses lanes and one reciprocal root
 // serves them all. Each thread takes such groups of its own. Where there are fewer groups than threads, groups of eight may
 // be enough for all of them; if not, they share the nodes of one.
-#include "emp_forward.h"
+#include "population_sweeps.h"
 #include "turn.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -50,43 +50,40 @@ ELASTICGNN_INLINE void from_lanes(const Group<Lanes>& group, const float* __rest
 // Bytes that the group needs when `scratch` is null; else runs it.
 template <int Width, Shape S, int Lanes>
 std::size_t run_group(Group<Lanes>& group, const EmpProblem<float>& all, bool weighted, const EmpPopulation& job, char* scratch) {
-  using Loop = Forward<float, Lanes, Width, true, S, 0>;
-  using Pack = typename Loop::P;
+  using Sweeps = PopulationSweeps<Lanes, Width, S>;
+  using P = typename Sweeps::P;
+  constexpr std::int64_t kRow = Sweeps::kRow;
   Arena arena{scratch};
   EmpProblem<float>& problem = group.problem;
   const Plan<float> plan = make_plan(problem, weighted, arena);
-  const std::int64_t row = Width * Lanes, nodes = problem.num_nodes * row;
-  float* x = arena.take<float>(nodes);
-  States<float> at{};
-  at.signal = arena.take<float>(nodes), at.ahead = arena.take<float>(nodes);
-  at.pile = job.use_dual ? arena.take<float>(nodes) : nullptr;
-  at.half = job.use_dual && plan.threads > 1 ? arena.take<float>(nodes) : nullptr;
-  const float* dual = job.use_dual ? arena.take<float>(problem.num_edges * row) : nullptr;
-  auto** table = arena.take<const float*>(problem.steps + 1);
+  const std::int64_t nodes = problem.num_nodes * kRow;
+  const auto take = [&](std::int64_t count, bool wanted) { return wanted ? arena.take<float>(count) : nullptr; };
+  float* const begin = arena.take<float>(nodes);
+  const Sweeps all_sweeps{plan, begin, arena.take<float>(nodes), arena.take<float>(nodes), take(nodes, job.use_dual),
+                          take(problem.num_edges * kRow, job.use_dual), take(nodes, job.use_dual && plan.threads > 1)};
   if (scratch == nullptr) return arena.used;
 
-  for (int k = 0; k <= problem.steps; ++k) table[k] = k ? dual : nullptr;
-  at.dual = table;
-  at.out = x;  // a node's X is read for the last time before its F of the last step is written
-  problem.x = x;
   const auto place = [&](std::int64_t i) { return (job.order[i] * all.runs + group.first) * Width; };  // the caller's
 #pragma omp parallel num_threads(plan.threads)
   {
+    Sweeps sweeps = all_sweeps;
+    alignas(64) float turned[kRow];
+    const auto beta = P::load(problem.beta);
     for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
       for (std::int64_t i = low; i < high; ++i) {
-        if (i + kAhead < high) fetch_row(all.x + place(i + kAhead), row);
-        float *const own = x + i * row, *const u = at.signal + i * row;
-        to_lanes<Width>(group, all.x + place(i), own);
-        for (int c = 0; c < Width; ++c)
-          Pack::store(u + c * Lanes, Pack::load(own + c * Lanes) * problem.scale[i]);
+        if (i + kAhead < high) fetch_row(all.x + place(i + kAhead), kRow);
+        to_lanes<Width>(group, all.x + place(i), turned);
+        for (int k = 0; k < kRow; k += Lanes) P::store(begin + i * kRow + k, beta * problem.scale[i] * P::load(turned + k));
       }
     });
 #pragma omp barrier
-    Loop loop{plan, problem, row, typename Loop::R{Lanes, Width}, nullptr};
-    if (job.use_dual) loop.run(at, 0, problem.steps, nullptr);
-    else loop.run_plain(at.signal, at.ahead, at.out, problem.steps);
+    sweeps.run();
     for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
-      for (std::int64_t i = low; i < high; ++i) from_lanes<Width>(group, x + i * row, job.out + place(i));
+      for (std::int64_t i = low; i < high; ++i) {
+        const auto back = 1 / (beta * problem.scale[i]);
+        for (int k = 0; k < kRow; k += Lanes) P::store(turned + k, P::load(sweeps.v + i * kRow + k) * back);
+        from_lanes<Width>(group, turned, job.out + place(i));
+      }
     });
   }
   return arena.used;

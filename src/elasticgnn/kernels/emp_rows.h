@@ -9,8 +9,8 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 // Rows of `count` vectors of L lanes. Runs = false: the lanes are the channels of one run.
 // Runs = true: the lanes are runs, every channel is one vector, and no sum crosses lanes;
-// `select` chooses the group of L runs, of which there is only one, with all lanes in use, if Count is given. Count = 0 leaves the number of vectors open; Tail = 0 the
-// number of lanes in use of the last one. Both fixed: the row's width is known to the compiler.
+// `select` chooses the group of L runs. Count = 0 leaves the number of vectors open; Tail = 0 the number of lanes in use
+// of the last one. Both fixed: the row's width is known to the compiler.
 template <class T, int L, int Count, bool Runs, int Tail = 0>
 struct Rows {
   using P = Pack<T, L>;
@@ -29,7 +29,6 @@ struct Rows {
   ELASTICGNN_INLINE int count() const { return kOpen ? open_count : Count; }
   ELASTICGNN_INLINE int in_use() const { return Tail ? Tail : tail; }
   ELASTICGNN_INLINE std::int64_t stride() const {
-    if constexpr (Runs && Count) return Count * L;
     return Tail && Count ? (Count - 1) * L + Tail : runs * width;
   }
   int groups() const { return Runs ? int((runs + L - 1) / L) : 1; }
@@ -40,14 +39,11 @@ struct Rows {
     }
   }
   ELASTICGNN_INLINE Vec load(const T* row, int v) const {
-    if constexpr (Runs && Count) return P::load(row + v * L);
     if constexpr (Runs) return P::load(row + offset + v * runs, tail);
     return v + 1 < count() ? P::load(row + v * L) : P::load(row + v * L, in_use());
   }
   ELASTICGNN_INLINE void store(T* row, int v, Vec value) const {
-    if constexpr (Runs && Count) {
-      P::store(row + v * L, value);
-    } else if constexpr (Runs) {
+    if constexpr (Runs) {
       P::store(row + offset + v * runs, value, tail);
     } else if (v + 1 < count()) {
       P::store(row + v * L, value);
