@@ -37,21 +37,39 @@ from elasticgnn.kernels import native
 
 ROOT = Path(__file__).resolve().parent
 PENALTY = ElasticPenalty(LAMBDA1, LAMBDA2)
+ROUNDS = 5
 Call = Callable[[], object]
 
 
+class Turns:
+    """Calls that take turns, so that a busy moment hits all alike; their times, over all rounds."""
+
+    def __init__(self, calls: dict[str, Call]) -> None:
+        self.calls = calls
+        self.times: dict[str, list[float]] = {name: [] for name in calls}
+
+    def measure(self, seconds: float, least: int) -> None:
+        """One round: for so long, and at least so many times each."""
+        for call in self.calls.values():
+            call()  # warm-up, not timed
+        stop, turns = time.perf_counter() + seconds, 0
+        while time.perf_counter() < stop or turns < least:
+            turns += 1
+            for name, call in self.calls.items():
+                begin = time.perf_counter()
+                call()
+                self.times[name].append(time.perf_counter() - begin)
+
+    @property
+    def medians(self) -> dict[str, float]:
+        return {name: statistics.median(values) for name, values in self.times.items()}
+
+
 def interleaved_medians(calls: dict[str, Call], seconds: float) -> dict[str, float]:
-    """Median seconds of each call; they take turns, so that a busy moment hits all alike."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for call in calls.values():
-        call()  # warm-up, not timed
-    stop = time.perf_counter() + seconds
-    while time.perf_counter() < stop or min(map(len, times.values())) < 3:
-        for name, call in calls.items():
-            begin = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - begin)
-    return {name: statistics.median(values) for name, values in times.items()}
+    """Median seconds of each call, in one round."""
+    turns = Turns(calls)
+    turns.measure(seconds, 3)
+    return turns.medians
 
 
 def triad_bandwidth(threads: int) -> float:
@@ -76,80 +94,102 @@ def gradient_call(function: Callable[[Tensor], Tensor], x: Tensor, cotangent: Te
     return lambda: torch.autograd.grad(function(x), x, cotangent)
 
 
-def measure(case: Case, threads: int, seconds: float) -> dict[str, object]:
-    """One row: forward, forward+backward, memory, bandwidth."""
-    torch.set_num_threads(threads)
-    graph, is_real = load_graph(case)
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(graph.num_nodes, case.width, generator=generator)
-    matrices = sparse_matrices(graph)
-    plain, products, layer = plain_elastic(matrices), appnp_products(matrices), appnp_layer(graph)
-    fused = {
-        memory: lambda y, memory=memory: elastic_message_passing(
-            y, graph, PENALTY, STEPS, implementation="fused", memory=memory
-        )
-        for memory in ("fast", "lean")
-    }
-    with torch.no_grad():
-        error = float((plain(x) - fused["fast"](x)).abs().max())
-        assert error < 1e-4, f"the answers differ by {error}"
-        forward = interleaved_medians(
+class Row:
+    """A graph and a number of threads: forward, forward+backward, memory, bandwidth."""
+
+    def __init__(self, case: Case, threads: int) -> None:
+        self.case, self.threads = case, threads
+        torch.set_num_threads(threads)
+        graph, self.is_real = load_graph(case)
+        self.graph = graph
+        generator = torch.Generator().manual_seed(0)
+        x = torch.randn(graph.num_nodes, case.width, generator=generator)
+        matrices = sparse_matrices(graph)
+        plain, products = plain_elastic(matrices), appnp_products(matrices)
+        layer = appnp_layer(graph)
+        fused = {
+            memory: lambda y, memory=memory: elastic_message_passing(
+                y, graph, PENALTY, STEPS, implementation="fused", memory=memory
+            )
+            for memory in ("fast", "lean")
+        }
+        with torch.no_grad():
+            self.error = float((plain(x) - fused["fast"](x)).abs().max())
+        assert self.error < 1e-4, f"the answers differ by {self.error}"
+        self.forward = Turns(
             {
                 "fused": lambda: fused["fast"](x),
                 "plain": lambda: plain(x),
                 "appnp_layer": lambda: layer(x),
                 "appnp_products": lambda: products(x),
-            },
-            seconds,
+            }
         )
-    y, cotangent = x.clone().requires_grad_(), torch.randn_like(x)
-    both = {
-        "fast": gradient_call(fused["fast"], y, cotangent),
-        "lean": gradient_call(fused["lean"], y, cotangent),
-        "plain": gradient_call(plain, y, cotangent),
-    }
-    backward = interleaved_medians(both, seconds)
-    torch.set_num_threads(1)  # the profiler does not see what other threads ask for
-    memory = {name: peak_bytes(call) for name, call in both.items()}
-    with torch.no_grad():
-        forward_memory = {
-            "fused": peak_bytes(lambda: fused["fast"](x)),
-            "plain": peak_bytes(lambda: plain(x)),
+        y, cotangent = x.clone().requires_grad_(), torch.randn_like(x)
+        self.both = Turns(
+            {
+                "fast": gradient_call(fused["fast"], y, cotangent),
+                "lean": gradient_call(fused["lean"], y, cotangent),
+                "plain": gradient_call(plain, y, cotangent),
+            }
+        )
+
+    def measure(self, seconds: float) -> None:
+        """One round of both."""
+        torch.set_num_threads(self.threads)
+        with torch.no_grad():
+            self.forward.measure(seconds, 2)
+        self.both.measure(seconds, 1)
+
+    def result(self, triad: float) -> dict[str, object]:
+        """What all rounds found, and the memory."""
+        torch.set_num_threads(1)  # the profiler does not see what other threads ask for
+        memory = {name: peak_bytes(call) for name, call in self.both.calls.items()}
+        with torch.no_grad():
+            alone = {name: peak_bytes(self.forward.calls[name]) for name in ("fused", "plain")}
+        forward = self.forward.medians
+        return {
+            "name": self.case.name,
+            "real": self.is_real,
+            "nodes": self.graph.num_nodes,
+            "edges": self.graph.num_edges,
+            "width": self.case.width,
+            "threads": self.threads,
+            "error": self.error,
+            "forward_seconds": forward,
+            "backward_seconds": self.both.medians,
+            "peak_bytes": memory,
+            "forward_peak_bytes": alone,
+            "bytes_per_second": step_bytes(self.graph, self.case.width) * STEPS / forward["fused"],
+            "triad_bytes_per_second": triad,
         }
-    bandwidth = step_bytes(graph, case.width) * STEPS / forward["fused"]
-    return {
-        "name": case.name,
-        "real": is_real,
-        "nodes": graph.num_nodes,
-        "edges": graph.num_edges,
-        "width": case.width,
-        "threads": threads,
-        "error": error,
-        "forward_seconds": forward,
-        "backward_seconds": backward,
-        "peak_bytes": memory,
-        "forward_peak_bytes": forward_memory,
-        "bytes_per_second": bandwidth,
-    }
 
 
-def population_share(threads: int, seconds: float) -> float:
+class Population:
     """Cost of 16 runs at once (d = 7, Cora) over that of 16 single calls."""
-    torch.set_num_threads(threads)
-    graph, _ = load_graph(CASES[0])
-    x = torch.randn(graph.num_nodes, 16, 7, generator=torch.Generator().manual_seed(0))
-    single = [x[:, run].contiguous() for run in range(16)]
-    with torch.no_grad():
-        times = interleaved_medians(
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        graph, _ = load_graph(CASES[0])
+        x = torch.randn(graph.num_nodes, 16, 7, generator=torch.Generator().manual_seed(0))
+        single = [x[:, run].contiguous() for run in range(16)]
+        self.turns = Turns(
             {
                 "together": lambda: elastic_message_passing(x, graph, PENALTY, STEPS),
                 "apart": lambda: [
                     elastic_message_passing(y, graph, PENALTY, STEPS) for y in single
                 ],
-            },
-            seconds,
+            }
         )
-    return times["together"] / times["apart"]
+
+    def measure(self, seconds: float) -> None:
+        torch.set_num_threads(self.threads)
+        with torch.no_grad():
+            self.turns.measure(seconds, 3)
+
+    @property
+    def share(self) -> float:
+        times = self.turns.medians
+        return times["together"] / times["apart"]
 
 
 def extra_share(row: dict[str, object], mode: str) -> float:
@@ -192,17 +232,24 @@ def main() -> None:
     warnings.filterwarnings("ignore", message="Sparse")
     seconds = 1.0 if arguments.quick else 6.0
     results: dict[str, object] = {"machine": platform.processor(), "simd": native.simd, "rows": []}
-    results["torch"] = torch.__version__
-    for threads in arguments.threads:
-        triad = triad_bandwidth(threads)
+    results["torch"], results["rounds"] = torch.__version__, ROUNDS
+    cases = CASES[:3] if arguments.quick else CASES
+    tables = {threads: [Row(case, threads) for case in cases] for threads in arguments.threads}
+    populations = {threads: Population(threads) for threads in arguments.threads}
+    triads = dict.fromkeys(arguments.threads, 0.0)
+    for number in range(1, ROUNDS + 1):  # a busy minute of the host decides no row
+        for threads, rows in tables.items():
+            triads[threads] = max(triads[threads], triad_bandwidth(threads))
+            for measured in (*rows, populations[threads]):
+                measured.measure(seconds / ROUNDS)
+            print(f"round {number} of {ROUNDS}: {threads} thread(s) done", flush=True)
+    for threads, rows in tables.items():
+        triad = triads[threads]
         print(f"\n{threads} thread(s), triad {triad / 1e9:.1f} GB/s, SIMD {native.simd}\n{HEADER}")
-        for case in CASES[:3] if arguments.quick else CASES:
-            row = measure(case, threads, seconds)
-            row["triad_bytes_per_second"] = triad
-            results["rows"].append(row)
-            report(row, triad)
-        share = population_share(threads, seconds)
-        results[f"population_share_{threads}"] = share
+        for row in rows:
+            results["rows"].append(row.result(triad))
+            report(results["rows"][-1], triad)
+        share = results[f"population_share_{threads}"] = populations[threads].share
         print(f"16 runs at once (Cora, d = 7): {share:.2f} of 16 single calls")
     print("\ncost along edges, steps and channels:")
     results["linear"] = linear_cost(10**6 if arguments.quick else 10**7, interleaved_medians)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from elasticgnn.graph import checks, convert, parts
 from elasticgnn.graph.merge import Edges, merge_edges
-from elasticgnn.graph.once import once
+from elasticgnn.graph.once import once, once_if_fixed
 from elasticgnn.graph.slots import Slots, build_slots
 from elasticgnn.graph.tiling import Tiles, worthwhile_tiles
 
@@ -210,8 +210,6 @@ class Graph:
 
     def cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weights (m,) and scales (n,) in `dtype`."""
-        if self.weight.requires_grad:  # each use needs its own autograd graph
-            return self.weight.to(dtype), self.scale.to(dtype)
         return _cast(self, dtype)
 
     @cached_property
@@ -296,6 +294,6 @@ def _slots(graph: Graph) -> Slots:
     return build_slots(graph.tail, graph.head, graph.num_nodes)
 
 
-@once
+@once_if_fixed
 def _cast(graph: Graph, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     return graph.weight.to(dtype), graph.scale.to(dtype)

@@ -28,6 +28,18 @@ def once(make: Callable[..., Any]) -> Callable[..., Any]:
     return known
 
 
+def once_if_fixed(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, but made anew for weights that ask for a gradient: each use needs its own, and
+    an optimizer may change them."""
+    remembered = once(make)
+
+    @wraps(make)
+    def known(graph: Any, *arguments: Any) -> Any:
+        return (make if graph.weight.requires_grad else remembered)(graph, *arguments)
+
+    return known
+
+
 @contextmanager
 def lasting() -> Iterator[None]:
     """What is made within outlives torch.func transforms and inference mode: an ordinary tensor."""

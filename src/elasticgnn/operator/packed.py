@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
-from elasticgnn.graph.once import once
+from elasticgnn.graph.once import once_if_fixed
 from elasticgnn.graph.packing import ROW_FLOATS
 from elasticgnn.kernels import native
 from elasticgnn.operator.kept import Kept, propagate_kept
@@ -34,8 +34,7 @@ def propagate_packed(
     x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int, lanes: int, *, keep: bool
 ) -> Tensor:
     """x (n, d) or (n, R, d) after `steps` steps; differentiable in x if `keep`."""
-    find = _tables if graph.weight.requires_grad else _known_tables
-    route = _Packed(find(graph, lanes), sizes.numbers, steps, norm)
+    route = _Packed(_tables(graph, lanes), sizes.numbers, steps, norm)
     if keep:
         return propagate_kept(x, route)
     rows = x.detach().contiguous()
@@ -53,6 +52,7 @@ class _Tables(NamedTuple):
     owners: tuple[Tensor, ...]
 
 
+@once_if_fixed
 def _tables(graph: Graph, lanes: int) -> _Tables:
     slots = graph.slots.packed(16 // lanes)
     weight, scale = graph.cast(torch.float32)
@@ -62,9 +62,6 @@ def _tables(graph: Graph, lanes: int) -> _Tables:
         addresses[7] = 0
     counts = (graph.num_nodes, slots.owner.shape[0], slots.chunk.shape[0] - 1)
     return _Tables(counts, addresses, owners)
-
-
-_known_tables = once(_tables)
 
 
 class _Packed(NamedTuple):

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.once import once_if_fixed
 from elasticgnn.kernels import native
 from elasticgnn.operator.kernel_call import problem
 from elasticgnn.operator.workspace import workspace
@@ -29,12 +30,18 @@ def propagate_population(
     x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int, *, has_dual: bool
 ) -> Tensor:
     """x (n, R, d) after the steps; without `has_dual` the dual stays 0 in every run."""
-    weight, scale = graph.cast(x.dtype)
-    order, edge_order, slots = graph.slots.clustered
-    weight = weight if graph.is_unweighted else weight[edge_order]
-    tables = (slots.start, slots.column, slots.edge, weight, scale[order])
+    order, tables = _tables(graph)
     rows = x.detach().contiguous()
     task = problem(rows, x, tables, sizes, (norm, 0.0, steps))
     out = torch.empty_like(rows)
     loops.emp_population(*task.arguments, (out.data_ptr(), order.data_ptr()), has_dual, workspace)
     return out
+
+
+@once_if_fixed
+def _tables(graph: Graph) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The nodes in the loops' order, and what they read of the graph in that order."""
+    weight, scale = graph.cast(torch.float32)
+    order, edge_order, slots = graph.slots.clustered
+    weight = weight if graph.is_unweighted else weight[edge_order]
+    return order, (slots.start, slots.column, slots.edge, weight, scale[order])
