@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
+from elasticgnn.graph import grid_graph
 from elasticgnn.operator import elastic_state, fused
 from elasticgnn.problem.step_sizes import step_sizes
 from marks import needs_kernels
@@ -91,6 +92,22 @@ def test_a_warm_start_continues_where_the_steps_ended():
     whole = fused.propagate_state(x, graph, sizes, "l21", 0.0, 8)
     assert distance(whole[0], both[0]) < 1e-12
     assert distance(whole[1], both[1]) < 1e-12
+
+
+@pytest.mark.parametrize("shape", [(20,), (3, 4)], ids=["one run", "three runs"])
+@pytest.mark.parametrize("norm", ["l21", "l1", "mcp"])
+def test_bits_on_a_local_graph_do_not_depend_on_the_number_of_threads(restore_threads, shape, norm):
+    graph = grid_graph(60, 60)  # few edges end at another thread's node
+    x = 2 * normal_rows(3600, *shape)
+    penalty = ElasticPenalty(0.5, 1.5, norm, concavity=40.0 if norm == "mcp" else None)
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        results.append(elastic_message_passing(x, graph, penalty, 8, implementation="fused"))
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+    exact = elastic_message_passing(x, graph, penalty, 8, implementation="reference")
+    assert distance(exact, results[1]) < 1e-12
 
 
 def test_nan_in_one_component_stays_there():

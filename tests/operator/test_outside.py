@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
+from elasticgnn.graph import grid_graph
 from elasticgnn.operator import outside
 from marks import needs_kernels
 from strategies import graphs, normal_rows, random_graph
@@ -80,9 +81,11 @@ def test_a_hub_that_ends_a_block_has_room_for_its_edges():
     assert_equals_reference(3 * normal_rows(4000, 18), graph, ElasticPenalty(0.1, 1.0), 3, 1e-10)
 
 
-def test_bits_do_not_depend_on_the_number_of_threads(restore_threads):
-    graph = random_graph(1500, 6000)
-    x = 2 * normal_rows(1500, 40).float()
+@pytest.mark.parametrize(
+    "graph", [random_graph(1500, 6000), grid_graph(50, 60)], ids=["random", "local"]
+)
+def test_bits_do_not_depend_on_the_number_of_threads(restore_threads, graph):
+    x = 2 * normal_rows(graph.num_nodes, 40).float()
     results = []
     for threads in (1, 2, 3):
         torch.set_num_threads(threads)

@@ -175,51 +175,54 @@ struct Forward {
     }
   }
 
-  // B2, with the edges that start at a node in `half`.
+  // B2 of the nodes that are not settled yet, with the edges that start there in `half`.
   void settle(std::int64_t low, std::int64_t high, const T* half, const Settling& to) {
     const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
+    const int threads = omp_get_num_threads();
     Bag<R> sum(pool, 0), ending(pool, 1);
-    for (std::int64_t i = low; i < high; ++i) {
+    for (std::int64_t i = low, owner = 0; i < high; ++i) {
+      while (owner + 1 < threads && i >= first_node(plan.by_tail, threads, owner + 1)) ++owner;
+      if (plan.is_local && g.starts_within(i, first_node(plan.by_tail, threads, owner))) continue;
       for (int v = 0; v < rows.count(); ++v) sum[v] = rows.load(half + i * rows.stride(), v);
       finish(g, rows, to.dual, i, sum, ending);
       settle_node(sizes, g, rows, to, i, sum);
     }
   }
 
-  // B1 and B2 from the dual `from` on. One thread alone does both node by node: when it comes to a node, the edges
-  // that end there are done. `outbox`, or null, gets the rows that the projections of step k moved.
+  // B1 and B2 from the dual `from` on. Where a thread has done all edges that end at a node when it comes to it, it does both
+  // at once: one thread alone everywhere, several on local graphs nearly everywhere. `outbox`, or null, gets the rows that
+  // the projections of step k moved.
   void move_dual(const T* from, const Settling& to, T* half, Outbox<T>* outbox, int k) {
     T* const dual = const_cast<T*>(to.dual);
-    const bool alone = omp_get_num_threads() == 1;
-    const auto ascend_block = [&](int block, std::int64_t low, std::int64_t high, const auto& done) ELASTICGNN_INLINE_LAMBDA {
-      if constexpr (S == Shape::ball && !Runs) {
-        if (outbox) {
-          std::uint8_t* const moved = outbox->outside->mask + k * problem.num_edges;
-          return outbox->send(k, block, ascend<true>(low, high, to.ub, from, dual, moved, outbox->begin(), done));
-        }
-      }
-      for (int group = 0; group < rows.groups(); ++group) {
-        rows.select(group);
-        ascend<false>(low, high, to.ub, from, dual, nullptr, nullptr, done);
-      }
-    };
-    if (alone) {
+    const int threads = omp_get_num_threads();
+    const std::int64_t first = first_node(plan.by_tail, threads, omp_get_thread_num());
+    const auto ascend_all = [&](auto alone) ELASTICGNN_INLINE_LAMBDA {
       for_blocks(plan.by_tail, [&](int block, std::int64_t low, std::int64_t high) {
         Bag<R> ending(pool, 3);
-        ascend_block(block, low, high, [&](auto& sizes, auto& g, auto& rows, auto i, auto& sum) ELASTICGNN_INLINE_LAMBDA {
-          finish(g, rows, to.dual, i, sum, ending);
-          settle_node(sizes, g, rows, to, i, sum);
-        });
+        const auto done = [&](auto& sizes, auto& g, auto& rows, auto i, auto& sum) ELASTICGNN_INLINE_LAMBDA {
+          if (alone || (plan.is_local && g.starts_within(i, first))) {
+            finish(g, rows, to.dual, i, sum, ending);
+            settle_node(sizes, g, rows, to, i, sum);
+          } else {
+            for (int v = 0; v < rows.count(); ++v) rows.store(half + i * rows.stride(), v, sum[v]);
+          }
+        };
+        if constexpr (S == Shape::ball && !Runs) {
+          if (outbox) {
+            std::uint8_t* const moved = outbox->outside->mask + k * problem.num_edges;
+            return outbox->send(k, block, ascend<true>(low, high, to.ub, from, dual, moved, outbox->begin(), done));
+          }
+        }
+        for (int group = 0; group < rows.groups(); ++group) {
+          rows.select(group);
+          ascend<false>(low, high, to.ub, from, dual, nullptr, nullptr, done);
+        }
       });
-      return;
-    }
-    for_blocks(plan.by_tail, [&](int block, std::int64_t low, std::int64_t high) {
-      ascend_block(block, low, high, [&](auto&, auto&, auto& rows, auto i, auto& sum) ELASTICGNN_INLINE_LAMBDA {
-        for (int v = 0; v < rows.count(); ++v) rows.store(half + i * rows.stride(), v, sum[v]);
-      });
-    });
+    };
+    if (threads == 1) return ascend_all(std::true_type{});
+    ascend_all(std::false_type{});
 #pragma omp barrier
     if (outbox && outbox->failed) return;
     sweep(plan.by_head, [&](auto low, auto high) { settle(low, high, half, to); });

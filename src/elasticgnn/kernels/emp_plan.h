@@ -38,6 +38,7 @@ struct Plan {
   T* total_weight;           // (n), or null
   Blocks by_slot, by_tail, by_head;
   int threads;
+  bool is_local;  // few nodes have edges that start at a node of another thread
 
   std::int64_t row() const { return problem->runs * problem->width; }
 };
@@ -70,6 +71,10 @@ struct Tables {
   }
   ELASTICGNN_INLINE std::int64_t middle(std::int64_t i) const {  // first slot of i that leads up
     return start[i + 1] - (first_edge[i + 1] - first_edge[i]);
+  }
+  // Whether no edge that ends at i starts before node `first`.
+  ELASTICGNN_INLINE bool starts_within(std::int64_t i, std::int64_t first) const {
+    return start[i] == middle(i) || column[start[i]] >= first;
   }
   ELASTICGNN_INLINE T total(std::int64_t i) const {
     return total_weight ? total_weight[i] : T(start[i + 1] - start[i]);
@@ -110,6 +115,11 @@ Blocks balance(std::int64_t num_nodes, const Prefix& prefix) {
     blocks.bound[b] = b == blocks.count ? num_nodes : low;
   }
   return blocks;
+}
+
+// The first node of thread `me` among `threads`.
+inline std::int64_t first_node(const Blocks& blocks, int threads, int me) {
+  return blocks.bound[std::int64_t(blocks.count) * me / threads];
 }
 
 template <class T>
@@ -158,6 +168,12 @@ Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
   plan.by_slot = balance(n, [=](std::int64_t i) { return start[i]; });
   plan.by_tail = balance(n, [=](std::int64_t i) { return first[i]; });
   plan.by_head = balance(n, [=](std::int64_t i) { return start[i] - first[i]; });
+  const Tables<T> g(plan);
+  std::int64_t others = 0;
+  for (int t = 1; t < plan.threads; ++t)
+    for (std::int64_t low = first_node(plan.by_tail, plan.threads, t), i = low; i < first_node(plan.by_tail, plan.threads, t + 1); ++i)
+      others += !g.starts_within(i, low);
+  plan.is_local = 8 * others < n;
   return plan;
 }
 
