@@ -11,8 +11,9 @@ ROOT = Path(__file__).parent.parent
 HEAVY = ("matplotlib", "pandas", "sklearn", "torch_geometric", "optuna", "networkx", "pyarrow")
 
 
-def test_importing_the_package_loads_no_heavy_library():
-    code = f"import elasticgnn, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
+@pytest.mark.parametrize("module", ["", ".nn", ".training", ".solver", ".data"])
+def test_importing_the_package_loads_no_heavy_library(module):
+    code = f"import elasticgnn{module}, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -171,3 +171,22 @@ def test_mlp_is_two_linear_layers_with_dropout_before_each():
 def test_bad_settings_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         replace(ModelSettings(), **change)
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_reset_begins_anew(name):
+    model = built(name)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    torch.manual_seed(2)
+    model.reset_parameters()
+    weights = [key for key, value in before.items() if value.ndim > 1]
+    assert weights
+    assert not any(torch.equal(before[key], model.state_dict()[key]) for key in weights)
+
+
+def test_reset_reaches_the_parts_of_a_backbone_that_has_no_reset_of_its_own():
+    linear = torch.nn.Linear(X.shape[1], 3)
+    model = ElasticGNN(X.shape[1], 8, 3, backbone=torch.nn.Sequential(linear, torch.nn.ReLU()))
+    before = linear.weight.detach().clone()
+    model.reset_parameters()
+    assert not torch.equal(before, linear.weight)

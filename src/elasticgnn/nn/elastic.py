@@ -9,6 +9,7 @@ from elasticgnn.nn.emp import EMP
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import MLP
 from elasticgnn.nn.propagated import Propagated
+from elasticgnn.nn.reset import reset
 from elasticgnn.problem import ElasticPenalty
 
 
@@ -48,9 +49,7 @@ class ElasticGNN(Propagated):
         return self.propagation.K
 
     def reset_parameters(self) -> None:
-        for part in (self.backbone, self.propagation):
-            if callable(reset := getattr(part, "reset_parameters", None)):
-                reset()
+        reset(self.backbone, self.propagation)
 
     def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
         """What the backbone says of each node (n, out), before any neighbour is heard."""

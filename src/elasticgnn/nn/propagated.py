@@ -1,11 +1,11 @@
 """What networks share that first look at each node alone and then hear its neighbours."""
 
 from torch import Tensor, nn
-from torch_geometric.nn.inits import reset
 
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
+from elasticgnn.nn.reset import reset
 
 
 class Propagated(nn.Module):

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn.inits import reset
 
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
@@ -16,6 +15,7 @@ from elasticgnn.nn.attention import AttentionPattern
 from elasticgnn.nn.edges import edge_list
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.mlp import noise_in_use
+from elasticgnn.nn.reset import reset
 
 
 class TwoConvolutions(nn.Module):
@@ -44,8 +44,7 @@ class TwoConvolutions(nn.Module):
         self.activation = activation
 
     def reset_parameters(self) -> None:
-        for part in (self.linear, self.first, self.second):
-            reset(part)
+        reset(self.linear, self.first, self.second)
 
     def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: Any) -> Tensor:
         """What `layer` (the first or the second) makes of its input, by what `prepare` gave."""
