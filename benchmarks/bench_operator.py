@@ -12,6 +12,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # torch's profiler announces itself otherwise
@@ -95,12 +96,11 @@ def gradient_call(function: Callable[[Tensor], Tensor], x: Tensor, cotangent: Te
     return lambda: torch.autograd.grad(function(x), x, cotangent)
 
 
-class Row:
-    """A graph and a number of threads: forward, forward+backward, memory, bandwidth."""
+class Peers:
+    """One graph and every way through it: forward, and forward+backward."""
 
-    def __init__(self, case: Case, threads: int) -> None:
-        self.case, self.threads = case, threads
-        torch.set_num_threads(threads)
+    def __init__(self, case: Case) -> None:
+        self.case = case
         graph, self.is_real = load_graph(case)
         self.graph = graph
         generator = torch.Generator().manual_seed(0)
@@ -117,50 +117,58 @@ class Row:
         with torch.no_grad():
             self.error = float((plain(x) - fused["fast"](x)).abs().max())
         assert self.error < 1e-4, f"the answers differ by {self.error}"
-        self.forward = Turns(
-            {
-                "fused": lambda: fused["fast"](x),
-                "plain": lambda: plain(x),
-                "appnp_layer": lambda: layer(x),
-                "appnp_products": lambda: products(x),
-            }
-        )
+        self.forward: dict[str, Call] = {
+            "fused": lambda: fused["fast"](x),
+            "plain": lambda: plain(x),
+            "appnp_layer": lambda: layer(x),
+            "appnp_products": lambda: products(x),
+        }
         y, cotangent = x.clone().requires_grad_(), torch.randn_like(x)
-        self.both = Turns(
-            {
-                "fast": gradient_call(fused["fast"], y, cotangent),
-                "lean": gradient_call(fused["lean"], y, cotangent),
-                "plain": gradient_call(plain, y, cotangent),
-            }
-        )
+        self.both: dict[str, Call] = {
+            "fast": gradient_call(fused["fast"], y, cotangent),
+            "lean": gradient_call(fused["lean"], y, cotangent),
+            "plain": gradient_call(plain, y, cotangent),
+        }
+
+    @cached_property
+    def memory(self) -> dict[str, dict[str, int]]:
+        """Peak bytes of forward+backward, and of the forward pass alone."""
+        torch.set_num_threads(1)  # the profiler does not see what other threads ask for
+        both = {name: peak_bytes(call) for name, call in self.both.items()}
+        with torch.no_grad():
+            alone = {name: peak_bytes(self.forward[name]) for name in ("fused", "plain")}
+        return {"peak_bytes": both, "forward_peak_bytes": alone}
+
+
+class Row:
+    """The times of a graph's peers on a number of threads."""
+
+    def __init__(self, peers: Peers, threads: int) -> None:
+        self.peers, self.threads = peers, threads
+        self.forward, self.both = Turns(peers.forward), Turns(peers.both)
 
     def measure(self, seconds: float) -> None:
-        """One round of both."""
+        """One round of both; on the last graph a single turn takes longer than the seconds."""
         torch.set_num_threads(self.threads)
         with torch.no_grad():
             self.forward.measure(seconds, 2)
         self.both.measure(seconds, 1)
 
     def result(self, triad: float) -> dict[str, object]:
-        """What all rounds found, and the memory."""
-        torch.set_num_threads(1)  # the profiler does not see what other threads ask for
-        memory = {name: peak_bytes(call) for name, call in self.both.calls.items()}
-        with torch.no_grad():
-            alone = {name: peak_bytes(self.forward.calls[name]) for name in ("fused", "plain")}
-        forward = self.forward.medians
+        """What all rounds found."""
+        graph, width, forward = self.peers.graph, self.peers.case.width, self.forward.medians
         return {
-            "name": self.case.name,
-            "real": self.is_real,
-            "nodes": self.graph.num_nodes,
-            "edges": self.graph.num_edges,
-            "width": self.case.width,
+            "name": self.peers.case.name,
+            "real": self.peers.is_real,
+            "nodes": graph.num_nodes,
+            "edges": graph.num_edges,
+            "width": width,
             "threads": self.threads,
-            "error": self.error,
+            "error": self.peers.error,
             "forward_seconds": forward,
             "backward_seconds": self.both.medians,
-            "peak_bytes": memory,
-            "forward_peak_bytes": alone,
-            "bytes_per_second": step_bytes(self.graph, self.case.width) * STEPS / forward["fused"],
+            **self.peers.memory,
+            "bytes_per_second": step_bytes(graph, width) * STEPS / forward["fused"],
             "triad_bytes_per_second": triad,
         }
 
@@ -234,8 +242,8 @@ def main() -> None:
     seconds = 1.0 if arguments.quick else 6.0
     results: dict[str, object] = {"machine": platform.processor(), "simd": native.simd, "rows": []}
     results["torch"], results["rounds"] = torch.__version__, ROUNDS
-    cases = CASES[:3] if arguments.quick else CASES
-    tables = {threads: [Row(case, threads) for case in cases] for threads in arguments.threads}
+    cases = [Peers(case) for case in (CASES[:3] if arguments.quick else CASES)]
+    tables = {threads: [Row(peers, threads) for peers in cases] for threads in arguments.threads}
     populations = {threads: Population(threads) for threads in arguments.threads}
     triads = dict.fromkeys(arguments.threads, 0.0)
     for number in range(1, ROUNDS + 1):  # a busy minute of the host decides no row

@@ -117,9 +117,10 @@ Blocks balance(std::int64_t num_nodes, const Prefix& prefix) {
   return blocks;
 }
 
-// The first node of thread `me` among `threads`.
+// The first block of thread `me` among `threads`, and its first node.
+inline int first_block(const Blocks& blocks, int threads, int me) { return int(std::int64_t(blocks.count) * me / threads); }
 inline std::int64_t first_node(const Blocks& blocks, int threads, int me) {
-  return blocks.bound[std::int64_t(blocks.count) * me / threads];
+  return blocks.bound[first_block(blocks, threads, me)];
 }
 
 template <class T>
@@ -181,9 +182,8 @@ Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
 template <class Body>
 ELASTICGNN_INLINE void for_blocks(const Blocks& blocks, const Body& body) {
   const int threads = omp_get_num_threads(), me = omp_get_thread_num();
-  const int low = int(std::int64_t(blocks.count) * me / threads);
-  const int high = int(std::int64_t(blocks.count) * (me + 1) / threads);
-  for (int b = low; b < high; ++b) body(b, blocks.bound[b], blocks.bound[b + 1]);
+  const int high = first_block(blocks, threads, me + 1);
+  for (int b = first_block(blocks, threads, me); b < high; ++b) body(b, blocks.bound[b], blocks.bound[b + 1]);
 }
 
 // to = from, by every thread of a team

@@ -132,7 +132,7 @@ struct PopulationSweeps {
     const Sizes<R> sizes(R(Lanes, Width), *plan.problem);
     const Tables<float> g(plan);
     const Settling to{dual, source(sizes, true), source(sizes, first), vb, c};
-    float* const z = dual;
+    float* const z = dual;  // a local: what is read through `this` is loaded again after every store
     Row own(nullptr, 0), sum(nullptr, 0), ending(nullptr, 0);
     if (omp_get_num_threads() == 1) {
       for (std::int64_t i = 0, n = plan.problem->num_nodes; i < n; ++i) {
