@@ -1,6 +1,6 @@
 """The certified solver against generic and graph-TV solvers: same objective, gap really reached.
 
-    python benchmarks/bench_solver.py [--part rivals|paths|all] [--limit 60]
+    python benchmarks/bench_solver.py [--part rivals|paths|methods|forests|all] [--limit 60]
 
 Noisy piecewise-constant signals on square grids, not normalised, lambda2 = 0. Every signal is
 judged by our certificate: its objective against a proven lower bound, which is the gap of that
@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 from solver_cut_pursuit import peak_memory
+from solver_methods import bench_forests, bench_methods
 from solver_path import bench_paths
 from solver_plot import draw
 from solver_problems import cells
@@ -34,6 +35,7 @@ from elasticgnn.graph import grid_graph
 from elasticgnn.problem import ElasticPenalty, primal_value
 
 ROOT = Path(__file__).resolve().parent
+PARTS = ("all", "rivals", "paths", "methods", "forests")
 SIDES = (32, 100, 316, 1000)
 SHORT = 316  # side from which on rivals are asked for one lambda1 only
 MIDDLE = 0.5
@@ -153,7 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=1_000_000, help="number of nodes")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds per solve of a rival")
-    parser.add_argument("--part", choices=("all", "rivals", "paths"), default="all")
+    parser.add_argument("--part", choices=PARTS, default="all")
     parser.add_argument("--only", nargs="+", choices=tuple(RIVALS), help="measure these again")
     parser.add_argument("--smallest", type=int, default=1, help="number of nodes")
     parser.add_argument("--output", type=Path, default=ROOT / "results" / "solver.json")
@@ -167,6 +169,17 @@ def main() -> None:
     results = json.loads(options.output.read_text()) if options.output.exists() else {}
     if options.part in ("all", "paths"):
         results["paths"] = timed_paths()
+    if options.part in ("all", "methods"):
+        torch.set_num_threads(1)
+        about = machine()
+        results["methods"] = {"machine": about, "records": bench_methods(options.largest)}
+    if options.part == "forests":  # the other methods keep their earlier records
+        torch.set_num_threads(1)
+        found = {"machine": machine(), "records": bench_forests(options.largest)}
+        again = {record["case"] for record in found["records"]}
+        kept = [one for one in results["methods"]["records"] if one["case"] not in again]
+        results["methods"]["records"] = kept + found["records"]
+        results["methods"]["forests_machine"] = found["machine"]
     if options.part in ("all", "rivals"):
         sides = [side for side in SIDES if options.smallest <= side**2 <= options.largest]
         names = [name for name in RIVALS if not options.only or name in options.only]

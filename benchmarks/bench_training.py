@@ -23,10 +23,10 @@ from elasticgnn.data import NodeTask, Split, load, paper_split
 from elasticgnn.kernels import native
 from elasticgnn.nn import ModelSettings
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.training import Run
-from elasticgnn.training.population import new_batch
-from elasticgnn.training.side_by_side import SideBySide
-from elasticgnn.training.sides import Sides, stored
+from elasticgnn.training import Run, TrainingPlan
+from elasticgnn.training.population.batch_training import BatchTraining
+from elasticgnn.training.population.feature_orders import FeatureOrders, stored
+from elasticgnn.training.population.fit_population import new_batch
 
 DROPOUT, LAMBDA, STEPS = 0.8, 3.0, 10
 NEEDED = {"single": 10.0, "population": 20.0}
@@ -97,8 +97,10 @@ class OurTraining:
     def __init__(self, task: NodeTask, split: Split, count: int, rate: float = DROPOUT) -> None:
         runs = [Run(split, seed=k, dropout=rate) for k in range(count)]
         settings = ModelSettings(dropout=rate)
-        batch = new_batch(task, Sides(stored(task.features)), runs, settings)
-        self.together = SideBySide(task, runs, batch, ElasticPenalty(0.0, 0.0), STEPS)
+        batch = new_batch(task, FeatureOrders(stored(task.features)), runs, settings)
+        self.together = BatchTraining(
+            task, runs, batch, ElasticPenalty(0.0, 0.0), STEPS, TrainingPlan()
+        )
         self.number = 0
 
     def epoch(self) -> float:
@@ -149,7 +151,7 @@ def compare(task: NodeTask, split: Split, threads: int, rounds: int) -> dict[str
 
 def physics_memory(root: str | None) -> None:
     """Trains Physics for three epochs and prints the peak memory of this process in MB."""
-    from elasticgnn.training import TrainingPlan, fit, make_model
+    from elasticgnn.training import fit, make_model
 
     task, generator = load("coauthor-physics", root=root), torch.Generator().manual_seed(0)
     model = make_model("elastic", task, generator)

@@ -1,25 +1,25 @@
-"""Peak memory of one call, as torch's allocator sees it."""
+"""Peak memory of one call: what torch's allocator sees, and the scratch of the loops."""
 
 from collections.abc import Callable
 
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from elasticgnn.operator.workspace import workspace
+from elasticgnn.kernels import native
 
 
 def peak_bytes(call: Callable[[], object]) -> int:
     """The largest sum of tensors alive at once during `call`, beyond those alive before it.
 
-    The compiled loops take all their scratch from torch; what is kept of it from call to call is
-    given back before, so that it is counted in full.
+    The largest scratch that the compiled loops took during the call is added: they hold it at
+    the peak, or less.
     """
     call()
-    workspace.clear()
+    native.scratch_clear()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         result = call()
     del result
-    return _peak(record)
+    return _peak(record) + native.scratch_most()
 
 
 def _peak(record: profile) -> int:

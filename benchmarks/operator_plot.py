@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
+from elasticgnn.figures import new_figure
+
 
 def draw(results: dict, target: Path) -> Path:
     """Times faster than plain torch, then cost against edges, steps and channels."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 4, figsize=(16, 4), layout="constrained")
+    figure = new_figure(4)
+    axes = figure.axes
     draw_speedups(axes[0], results["rows"])
     linear = results["linear"]
     for kind in ("grid", "random"):
@@ -24,20 +22,24 @@ def draw(results: dict, target: Path) -> Path:
         axis.set_ylabel("seconds")
         axis.legend()
     target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, dpi=110)
+    figure.savefig(target)
     return target
 
 
 def draw_speedups(axis, rows: list) -> None:
-    for threads in sorted({row["threads"] for row in rows}):
-        chosen = [row["forward_seconds"] for row in rows if row["threads"] == threads]
-        names = [row["name"] for row in rows if row["threads"] == threads]
-        axis.plot(
-            names, [t["plain"] / t["fused"] for t in chosen], "o-", label=f"{threads} thread(s)"
-        )
+    """A bar for each graph and number of threads: the graphs have no order to join by a line."""
+    counts = sorted({row["threads"] for row in rows})
+    names = [row["name"] for row in rows if row["threads"] == counts[0]]
+    for k, threads in enumerate(counts):
+        times = [row["forward_seconds"] for row in rows if row["threads"] == threads]
+        at = [
+            place + (k - (len(counts) - 1) / 2) * 0.8 / len(counts) for place in range(len(names))
+        ]
+        label = "1 thread" if threads == 1 else f"{threads} threads"
+        axis.bar(at, [t["plain"] / t["fused"] for t in times], 0.75 / len(counts), label=label)
+    axis.set_xticks(range(len(names)), names, rotation=20, ha="right")
     axis.set_ylabel("times faster than plain torch.sparse CSR")
-    axis.set_ylim(bottom=0)
-    axis.tick_params(axis="x", labelrotation=20)
+    axis.margins(y=0.25)  # room for the legend above the bars
     axis.legend()
 
 

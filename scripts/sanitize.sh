@@ -16,4 +16,4 @@ export LD_PRELOAD="$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=lib
 export ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 UBSAN_OPTIONS=print_stacktrace=1
 export ELASTICGNN_NATIVE="$extension" OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 "$python" -m pytest tests/kernels tests/operator/test_fused.py tests/operator/test_fused_gradients.py tests/operator/test_packed.py \
-  tests/operator/test_outside.py tests/operator/test_tiled.py tests/operator/test_population.py tests/operator/test_workspace.py tests/nn/test_attention.py tests/solver/test_lanes.py -q -p no:cacheprovider "$@"
+  tests/operator/test_wide.py tests/operator/test_population.py tests/nn/test_attention.py tests/solver/test_lanes.py -q -p no:cacheprovider "$@"

@@ -17,156 +17,34 @@ from typing import Any
 
 import numpy as np
 import torch
+from certificate_problems import Problem, objective, outside_signal, random_problem
 from numpy.random import Generator
 
-from elasticgnn.graph import Graph
-from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import Solution, minimise, minimise_path
-from elasticgnn.solver.instance import Instance, build_instance
+from elasticgnn.solver import Solution, Verdict
 
 OUTSIDE_NODES = 10  # largest problem that the outside solver is asked about
 BATCH = 100  # problems per entry of the record
-PATH = (0.5, 0.7, 0.9, 1.0, 1.1, 1.6, 2.5)  # times lambda1, with --paths
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One random denoising problem."""
-
-    x: torch.Tensor
-    graph: Graph
-    penalty: ElasticPenalty
-    data_weight: torch.Tensor | None
-    order: int
-
-    @property
-    def instance(self) -> Instance:
-        return build_instance(self.x, self.graph, self.penalty, self.data_weight, self.order)
-
-    def solve(self, rtol: float, max_steps: int, method: str = "auto") -> Solution:
-        return minimise(
-            self.x,
-            self.graph,
-            self.penalty,
-            data_weight=self.data_weight,
-            order=self.order,
-            rtol=rtol,
-            max_steps=max_steps,
-            method=method,
-        )
-
-    def solve_on_path(self, rtol: float) -> Solution:
-        """The solution as the fourth of seven on a path."""
-        lambda1 = float(self.penalty.lambda1)
-        path = minimise_path(
-            self.x,
-            self.graph,
-            [lambda1 * ratio for ratio in PATH],
-            lambda2=float(self.penalty.lambda2),
-            norm=self.penalty.norm,
-            data_weight=self.data_weight,
-            order=self.order,
-            rtol=rtol,
-        )
-        return path.solutions[PATH.index(1.0)]
-
-    def __str__(self) -> str:
-        missing = 0 if self.data_weight is None else int((self.data_weight == 0).sum())
-        return (
-            f"{self.graph}, d={self.x.shape[1]}, {self.penalty}, order={self.order}, "
-            f"{missing} missing"
-        )
-
-
-def random_problem(rng: Generator) -> Problem:
-    """A problem of 1 to 30 nodes: both norms, weights, normalisations, orders 0 to 2, all sizes."""
-    nodes = int(rng.integers(1, 31)) if rng.random() < 0.5 else int(rng.integers(1, 11))
-    pairs = np.argwhere(np.triu(rng.random((nodes, nodes)) < rng.uniform(0.05, 0.9), 1))
-    weight = torch.from_numpy(rng.exponential(1.0, len(pairs))) if rng.random() < 0.5 else None
-    if weight is not None and len(pairs) and rng.random() < 0.2:
-        weight[int(rng.integers(len(pairs)))] = 0.0
-    graph = Graph.from_edge_index(
-        torch.from_numpy(pairs.T.copy()),
-        nodes,
-        weight,
-        undirected=True,
-        normalization=str(rng.choice(["degree", "none"])),
-    )
-    scale, offset = 10.0 ** rng.uniform(-3, 3), rng.choice([0.0, 0.0, 1e3])
-    x = torch.from_numpy(scale * (rng.normal(size=(nodes, int(rng.integers(1, 4)))) + offset))
-    strengths = scale * rng.exponential(rng.choice([0.05, 0.5, 5.0])), rng.exponential(1.0)
-    lambda1, lambda2 = (float(s) if rng.random() < 0.75 else 0.0 for s in strengths)
-    norm = str(rng.choice(["l1", "l21"]))
-    penalty = ElasticPenalty(lambda1, lambda2, norm)
-    return Problem(x, graph, penalty, _random_data_weight(rng, graph), int(rng.integers(3)))
-
-
-def _random_data_weight(rng: Generator, graph: Graph) -> torch.Tensor | None:
-    """None, positive weights, or weights with zeros that leave data in every component."""
-    kind = rng.random()
-    if kind < 0.5:
-        return None
-    weight = rng.exponential(1.0, graph.num_nodes) + 0.01
-    live = (graph.weight > 0).numpy()
-    if kind < 0.75 or not live.all():
-        return torch.from_numpy(weight)
-    weight[rng.random(graph.num_nodes) < 0.3] = 0.0
-    labels = graph.component_labels.numpy()
-    first = np.unique(labels, return_index=True)[1]
-    weight[first] = np.maximum(weight[first], 0.5)
-    return torch.from_numpy(weight)
-
-
-def objective(problem: Problem, signal: np.ndarray) -> float:
-    """P of any signal, by the definition, in extended precision."""
-    instance = problem.instance
-    exact = np.longdouble
-    rows = signal.astype(exact)
-    delta = instance.operator.toarray().astype(exact) @ rows
-    length = np.abs(delta) if instance.norm == "l1" else np.sqrt((delta**2).sum(1, keepdims=True))
-    omega, c = (
-        instance.row_weight[:, None].astype(exact),
-        instance.data_weight[:, None].astype(exact),
-    )
-    value = (c * (rows - instance.x) ** 2).sum() / 2 + instance.lambda1 * (omega * length).sum()
-    return float(value + instance.lambda2 / 2 * (omega * delta**2).sum())
-
-
-def outside_signal(problem: Problem) -> np.ndarray | None:
-    """The minimiser according to cvxpy with Clarabel; None where it gives up."""
-    import cvxpy as cp
-
-    instance = problem.instance
-    signal = cp.Variable(instance.x.shape)
-    weight = np.repeat(np.sqrt(instance.data_weight)[:, None], instance.x.shape[1], axis=1)
-    loss = cp.sum_squares(cp.multiply(weight, signal - instance.x)) / 2
-    if instance.num_rows:
-        delta = instance.operator @ signal
-        size = cp.norm(delta, 1 if instance.norm == "l1" else 2, axis=1)
-        root = np.sqrt(instance.row_weight)[:, None] * np.ones((1, instance.x.shape[1]))
-        loss += instance.lambda1 * (instance.row_weight @ size)
-        loss += instance.lambda2 / 2 * cp.sum_squares(cp.multiply(root, delta))
-    try:
-        cp.Problem(cp.Minimize(loss)).solve(solver="CLARABEL")
-    except cp.error.SolverError:
-        return None
-    return None if signal.value is None else np.asarray(signal.value).reshape(instance.x.shape)
+DRAWN = 2  # version of the problems: a record of others is not gone on from
 
 
 def examine(
     problem: Problem, rng: Generator, *, outside: bool, long_steps: int, on_path: bool = False
-) -> tuple[Solution, list[str]]:
-    """One solve at a random precision, and everything that contradicts its certificate."""
-    rtol, steps = 10.0 ** rng.uniform(-8, -1), int(rng.integers(0, 300))
-    method = "papc" if rng.random() < 0.15 else "auto"
+) -> tuple[Solution, bool, list[str]]:
+    """One solve at a random precision, whether it had all its steps, and what contradicts it."""
+    rtol, steps = 10.0 ** rng.uniform(-6, -1), None
+    if rng.random() < 0.3:
+        rtol, steps = 10.0 ** rng.uniform(-8, -1), int(rng.integers(0, 300))
+    method = str(rng.choice(["papc", "ascent", "interior"])) if steps is not None else "auto"
+    if problem.instance.terms is not None or problem.instance.channel_strength is not None:
+        method = "auto"
     solution = problem.solve_on_path(rtol) if on_path else problem.solve(rtol, steps, method)
     lower = solution.objective - solution.gap
     rivals = {"longer run": problem.solve(1e-13, long_steps)}
     found = []
     if not solution.gap >= 0 or solution.certified != _is_certified(solution, rtol):
         found.append(f"gap {solution.gap} and certified {solution.certified} disagree")
-    signals = {name: rival.value.numpy() for name, rival in rivals.items()}
-    signals["itself"] = solution.value.numpy()
+    signals = {name: filled(rival.value) for name, rival in rivals.items()}
+    signals["itself"] = filled(solution.value)
     if outside:
         answer = outside_signal(problem)
         signals |= {} if answer is None else {"cvxpy": answer}
@@ -178,20 +56,27 @@ def examine(
     best = rivals["longer run"]
     if best.objective - best.gap > solution.objective + slack:
         found.append(f"bound {best.objective - best.gap!r} above {solution.objective!r}")
-    return solution, found + _too_far(problem, solution, best)
+    return solution, steps is None, found + _too_far(problem, solution, best)
+
+
+def filled(value: torch.Tensor) -> np.ndarray:
+    """A signal with 0 where a component without values has none."""
+    return np.nan_to_num(value.numpy(), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
 def _is_certified(solution: Solution, rtol: float) -> bool:
     """Within rtol; a gap at its rounding floor counts too, and only the solver knows the floor."""
-    return solution.certified or solution.gap <= rtol * solution.objective
+    return solution.certified or solution.relative_gap <= rtol
 
 
 def _too_far(problem: Problem, solution: Solution, best: Solution) -> list[str]:
     """The distance bound, seen from a signal whose own distance from the optimum is bounded."""
-    c = problem.instance.data_weight[:, None]
-    away = float(np.sqrt((c * (solution.value - best.value).numpy() ** 2).sum()))
+    c = problem.instance.data_weight
+    off = np.sqrt(c) * (filled(solution.value) - filled(best.value))
+    away = float(np.linalg.norm(off / max(np.abs(off).max(initial=0.0), 1e-300)))
+    away *= float(np.abs(off).max(initial=0.0))
     limit = solution.distance_bound + best.distance_bound
-    noise = 1e-12 * float(np.sqrt((c * problem.instance.x**2).sum()))
+    noise = 1e-12 * float(np.abs(np.sqrt(c) * problem.instance.x).sum())
     return [f"distance {away} beyond {limit}"] if away > limit + noise else []
 
 
@@ -202,11 +87,22 @@ class Tally:
     problems: int = 0
     outside: int = 0  # given to cvxpy too
     certified: int = 0
+    unlimited: int = 0  # solved without a limit of steps, by the method that was chosen
+    unlimited_certified: int = 0
+    unlimited_at_floor: int = 0  # not certified, but as good as rounding lets it be shown
     violations: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
         sums = {name: value + getattr(other, name) for name, value in asdict(self).items()}
         return Tally(**sums)
+
+
+def is_for_others(problem: Problem) -> bool:
+    """Whether an outside solver can be asked: small, and of ordinary size."""
+    largest = float(problem.x.abs().max()) if problem.x.numel() else 1.0
+    if problem.terms.loss.power == 0:
+        largest = 1.0
+    return problem.graph.num_nodes <= OUTSIDE_NODES and 1e-4 < largest < 1e7
 
 
 def verify(
@@ -217,9 +113,19 @@ def verify(
     total = Tally()
     for number in range(count):
         problem = random_problem(rng)
-        ask = total.outside < outside and problem.graph.num_nodes <= OUTSIDE_NODES
-        solution, found = examine(problem, rng, outside=ask, long_steps=long_steps, on_path=on_path)
-        total += Tally(1, int(ask), int(solution.certified), int(bool(found)))
+        ask = total.outside < outside and is_for_others(problem)
+        solution, whole, found = examine(
+            problem, rng, outside=ask, long_steps=long_steps, on_path=on_path
+        )
+        total += Tally(
+            problems=1,
+            outside=int(ask),
+            certified=int(solution.certified),
+            unlimited=int(whole),
+            unlimited_certified=int(whole and solution.certified),
+            unlimited_at_floor=int(whole and solution.verdict is Verdict.ROUNDING_FLOOR),
+            violations=int(bool(found)),
+        )
         for text in found:
             print(f"problem {number} of batch {batch}: {problem}: {text}")
     return total
@@ -228,10 +134,15 @@ def verify(
 def verify_all(options: argparse.Namespace) -> Tally:
     """All batches; those recorded in the output are not run again."""
     batches = -(-options.count // BATCH)
-    settings = {"outside": options.outside, "seed": options.seed, "long_steps": options.long_steps}
+    settings = {
+        "drawn": DRAWN,
+        "outside": options.outside,
+        "seed": options.seed,
+        "long_steps": options.long_steps,
+    }
     settings |= {"paths": True} if options.paths else {}
     done = recorded(options.output, settings)
-    for batch in range(batches):
+    for batch in range(options.part, batches, options.parts):
         if str(batch) in done:
             continue
         count = min(BATCH, options.count - batch * BATCH)
@@ -266,13 +177,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--long-steps", type=int, default=5_000)
     parser.add_argument("--paths", action="store_true", help="examine points of paths")
+    parser.add_argument("--part", type=int, default=0, help="run every parts-th batch from this")
+    parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--output", type=Path, help="JSON file to record in and to go on from")
     options = parser.parse_args()
     torch.set_num_threads(1)
     total = verify_all(options)
     print(
         f"{total.problems} problems, {total.outside} of them also with cvxpy, {total.certified} "
-        f"certified: {total.violations} violations"
+        f"certified: {total.violations} violations; of {total.unlimited} without a limit of steps "
+        f"{total.unlimited_certified} certified, {total.unlimited_at_floor} at the rounding floor"
     )
     raise SystemExit(1 if total.violations else 0)
 

@@ -19,3 +19,12 @@ def data_root() -> Path:
     if not root or not Path(root).is_dir():
         pytest.skip("ELASTICGNN_DATA does not name a folder with the paper's data sets")
     return Path(root)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """The one browser of this process: playwright allows no second one beside it."""
+    from browsing import chromium
+
+    with chromium() as started:
+        yield started

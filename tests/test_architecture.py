@@ -1,6 +1,8 @@
-"""The folder table of docs/architecture.md: who may import whom."""
+"""The table of docs/architecture.md is true in both directions: who imports whom."""
 
 import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,24 +10,16 @@ import pytest
 import elasticgnn
 
 PACKAGE = Path(elasticgnn.__file__).parent
-
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+ROW = re.compile(r"^\| `(\w+)(?:/|\.py)` \|.*\| ([^|]*) \|$", re.MULTILINE)
 MAY_IMPORT = {
-    "kernels": "",
-    "graph": "kernels",
-    "features": "kernels",
-    "problem": "graph",
-    "operator": "kernels graph problem",
-    "solver": "kernels graph problem operator",
-    "nn": "graph features problem operator",
-    "data": "graph features",
-    "training": "kernels graph features problem operator data nn",
-    "attack": "kernels graph features problem operator data nn training",
-    "experiment": "kernels graph features problem operator solver data nn training attack",
-    "report": "experiment data graph",
+    name: set(text.replace("—", "").split()) for name, text in ROW.findall(PAGE.read_text())
 }
+FOLDERS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 
 
 def imported_folders(source: str) -> set[str]:
+    """What a module imports of the package: folders, or modules that stand beside them."""
     dotted = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
@@ -35,14 +29,50 @@ def imported_folders(source: str) -> set[str]:
     return {name.split(".")[1] for name in dotted if name.startswith("elasticgnn.")}
 
 
-@pytest.mark.parametrize("folder", MAY_IMPORT)
-def test_folder_imports_only_what_it_may(folder):
-    for path in (PACKAGE / folder).rglob("*.py"):
-        allowed = {folder, "__version__", *MAY_IMPORT[folder].split()}
-        extra = imported_folders(path.read_text()) - allowed
-        assert not extra, f"{path.relative_to(PACKAGE)} imports {sorted(extra)}"
+def imports_of(folder: str) -> dict[str, set[str]]:
+    """Per file of a folder, what it imports beside its own folder."""
+    files = (PACKAGE / folder).rglob("*.py")
+    return {str(path.relative_to(PACKAGE)): imported_folders(path.read_text()) for path in files}
 
 
-def test_every_folder_is_in_the_table():
-    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert folders == {*MAY_IMPORT, "cli"}
+@pytest.mark.parametrize("folder", [name for name in FOLDERS if name != "cli"])
+def test_folder_imports_what_its_row_names_and_nothing_else(folder):
+    found = imports_of(folder)
+    extra = {path: names - MAY_IMPORT[folder] - {folder} for path, names in found.items()}
+    assert not {path: names for path, names in extra.items() if names}
+    unused = MAY_IMPORT[folder] - set().union(*found.values())
+    assert not unused, f"nobody in {folder}/ imports {sorted(unused)}"
+
+
+def test_every_folder_and_module_has_a_row():
+    modules = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+    assert set(MAY_IMPORT) == {*FOLDERS, *modules}
+    assert MAY_IMPORT["cli"] == {"all"}
+
+
+def public_objects(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, ast.AST]]:
+    """Classes, functions, methods and properties without a leading underscore."""
+    for inner in node.body:
+        if not isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        marks = {ast.unparse(mark).rpartition(".")[2] for mark in inner.decorator_list}
+        if inner.name.startswith("_") or marks & {"overload", "setter"}:
+            continue
+        yield f"{prefix}{inner.name}", inner
+        if isinstance(inner, ast.ClassDef):
+            yield from public_objects(inner, f"{prefix}{inner.name}.")
+
+
+def test_every_public_object_says_what_comes_out():
+    silent = []
+    for path in PACKAGE.rglob("*.py"):
+        tree, name = ast.parse(path.read_text()), str(path.relative_to(PACKAGE))
+        found = [(name, tree), *public_objects(tree, f"{name}: ")]
+        silent += [label for label, node in found if not first_line(node)]
+    assert not silent, f"no docstring whose first line is a sentence: {sorted(silent)}"
+
+
+def first_line(node: ast.AST) -> str:
+    """The first line of a docstring, if it is a sentence or opens one; else nothing."""
+    line = (ast.get_docstring(node) or "").partition("\n")[0]
+    return line if len(line) > 2 and line[-1] not in ",;-" else ""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import elasticgnn
+
 ROOT = Path(__file__).parent.parent
 HEAVY = ("matplotlib", "pandas", "sklearn", "torch_geometric", "optuna", "networkx", "pyarrow")
 
@@ -16,6 +18,10 @@ def test_importing_the_package_loads_no_heavy_library(module):
     code = f"import elasticgnn{module}, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_types_are_shipped():
+    assert (Path(elasticgnn.__file__).parent / "py.typed").exists()
 
 
 def test_help_of_the_tool_does_not_load_torch():
@@ -46,5 +52,5 @@ def test_what_the_readme_says_an_example_prints_is_what_it_prints(capsys):
 
 
 def test_every_changelog_fragment_is_well_formed():
-    script = ROOT / "scripts" / "release_notes.py"
-    subprocess.run([sys.executable, script, "--check"], check=True, capture_output=True)
+    script = ROOT / "scripts" / "release.py"
+    subprocess.run([sys.executable, script, "fragments"], check=True, capture_output=True)

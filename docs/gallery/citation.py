@@ -64,7 +64,7 @@ def main(folder: Path) -> Path:
         axis.set_title(f"lambda1 {lambda1}, lambda2 {lambda2}: {100 * accuracy:.1f} %")
         axis.set_xlabel("class by the signal")
         axis.set_ylabel("true class")
-    figure.savefig(folder / "citation.png", dpi=110)
+    figure.savefig(folder / "citation.png", dpi=110, bbox_inches="tight")
     pyplot.close(figure)
     return folder / "citation.png"
 

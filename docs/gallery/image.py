@@ -69,7 +69,7 @@ def main(folder: Path, side: int = SIDE) -> Path:
         axis.imshow(rows.clamp(0, 1).numpy(), interpolation="nearest")
         axis.set_title(title)
         axis.set_axis_off()
-    figure.savefig(folder / "image.png", dpi=110)
+    figure.savefig(folder / "image.png", dpi=110, bbox_inches="tight")
     pyplot.close(figure)
     return folder / "image.png"
 

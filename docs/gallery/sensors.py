@@ -78,7 +78,7 @@ def main(folder: Path, count: int = STATIONS) -> Path:
     draw(axes[0], place, truth, graph, "truth")
     draw(axes[1], place, reading, graph, "readings: half are missing")
     draw(axes[2], place, solution.value, graph, f"interpolated, error {float(error):.2f}")
-    figure.savefig(folder / "sensors.png", dpi=110)
+    figure.savefig(folder / "sensors.png", dpi=110, bbox_inches="tight")
     pyplot.close(figure)
     return folder / "sensors.png"
 

@@ -1,6 +1,23 @@
 """Learning on graphs whose edges cannot all be trusted.
 
-Names are loaded at first use, so that `elasticgnn --help` does not wait for torch.
+    graph        Graph: undirected, weighted edges, from and to other libraries
+    problem      ElasticPenalty, the objective and its certificate
+    operator     elastic_message_passing: the steps, differentiable, compiled
+    nn           EMP, a layer for torch_geometric; ElasticGNN and its rivals
+    solver       minimise: a signal denoised, with a proof of how well
+    data         load, read_task: data sets and your own files
+    training     fit, predict, tune; ElasticGNNClassifier for scikit-learn
+    attack       attack, score_edges: hostile edges, and which look wrong
+    defence      other people's robust networks
+    certify      how many flips a prediction survives
+    robustness   models under everybody's attacks
+    distributed  several processes and machines
+    experiment   the paper's studies; report: their tables and page
+    features     sparse features
+    tracking     callbacks; writers for TensorBoard and MLflow
+
+Begin with `help(elasticgnn.Graph)`, `help(elasticgnn.solver.minimise)` or `elasticgnn demo` in a
+shell. Names are loaded at first use, so that `elasticgnn --help` does not wait for torch.
 """
 
 from importlib import import_module
@@ -18,13 +35,20 @@ _HOME = {
 }
 _FOLDERS = (
     "attack",
+    "certify",
     "data",
+    "defence",
+    "distributed",
+    "experiment",
     "features",
     "graph",
     "nn",
     "operator",
     "problem",
+    "report",
+    "robustness",
     "solver",
+    "tracking",
     "training",
 )
 
@@ -37,9 +61,9 @@ def __getattr__(name: str) -> Any:
     if name in _FOLDERS:
         return import_module(f"elasticgnn.{name}")
     if name == "__version__":
-        from importlib.metadata import version
+        from elasticgnn.versions import package_version
 
-        return version("elasticgnn")
+        return package_version("elasticgnn")
     raise AttributeError(f"module 'elasticgnn' has no attribute {name!r}")
 
 

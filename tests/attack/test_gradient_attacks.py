@@ -199,3 +199,18 @@ def test_torch_geometrics_own_attack_runs_against_our_models(name, task, trained
         for index in (edge_index, attacked)
     )
     assert hurt < clean
+
+
+def test_more_restarts_never_hurt_the_attacker_and_leave_the_victim_as_it_was(task, trained):
+    from dataclasses import replace
+
+    split, budget, model = planted_split(task), AttackBudget(rate=0.2), trained["gcn"]
+    short = replace(QUICK, epochs=4, fresh_epochs=2, samples=2)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    left = []
+    for restarts in (1, 4):
+        settings = replace(short, restarts=restarts)
+        found = attack(task, split, budget, "prbcd", model, seeded(3), settings=settings)
+        left.append(accuracy(model, task, found.apply(task.graph)))
+    assert left[1] <= left[0]
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())

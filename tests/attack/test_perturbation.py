@@ -9,6 +9,7 @@ import torch
 from attack.small_task import planted_split, planted_task
 from elasticgnn.attack import AttackBudget, Constraints, attack, load_perturbation
 from elasticgnn.attack.constraints import DegreeTest, PowerLaw
+from elasticgnn.graph import Graph
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -140,3 +141,10 @@ def test_strict_degree_test_leaves_fewer_flips(task):
         task, split, budget, "random", None, seeded(0), settings=Constraints(degree_test=0.03)
     )
     assert 0 < len(strict) < 50
+
+
+@pytest.mark.parametrize(("rate", "flips"), [(0.29, 29), (0.155, 15), (0.0, 0), (1.0, 100)])
+def test_a_budget_is_rounded_down_but_not_by_the_rounding_of_a_product(rate, flips):
+    path = torch.stack([torch.arange(100), torch.arange(1, 101)])
+    graph = Graph.from_edge_index(path, 101, undirected=True)
+    assert AttackBudget(rate=rate).flips(graph) == flips

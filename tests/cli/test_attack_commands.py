@@ -163,33 +163,49 @@ def test_inspect_grades_itself_on_known_flips(files, model_file, run, tmp_path):
     assert 0.5 < facts["roc_area"] <= 1
 
 
-def test_robustness_shows_transfer_and_adaptive_rows(run, monkeypatch, tmp_path):
+QUICK = ["--seeds", "1", "--epochs", "10", "--attack-epochs", "4", "--generations", "5"]
+
+
+def test_robustness_shows_transfer_adaptive_and_worst_rows(run, monkeypatch, tmp_path):
     monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
     words = ["robustness", "planted", "--models", "elastic,gcn,mlp", "--attacks", "dice,prbcd"]
-    words += ["--rates", "0,0.2", "--seeds", "1", "--epochs", "20", "--attack-epochs", "6"]
+    words += ["--rates", "0,0.2", *QUICK, "--rows", tmp_path / "rows"]
     facts = json.loads(run(*words, "--plot", tmp_path / "plot.png", "--json").stdout)
     seen = {(o["model"], o["attack"], o["mode"]) for o in facts["outcomes"]}
     assert ("elastic", "prbcd", "adaptive") in seen
     assert ("mlp", "prbcd", "transfer") in seen
     assert ("mlp", "prbcd", "adaptive") not in seen
+    assert ("gcn", "all", "worst") in seen
     assert (tmp_path / "plot.png").stat().st_size > 1000
-    table = run(*words).stdout
-    assert "adaptive" in table
-    assert "20 %" in table
+    again = run(*words)
+    assert "seed 0" not in again.stderr  # all rows were there
+    assert "worst" in again.stdout
+    assert "20 %" in again.stdout
 
 
-def test_metattack_is_adaptive_by_poisoning_through_each_model_and_penalties_are_selectable(
-    run, monkeypatch
-):
-    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
-    words = ["robustness", "planted", "--models", "elastic:mcp:1:0:3,elastic+scad,gcn,mlp"]
-    words += ["--attacks", "metattack,grbcd", "--rates", "0.2", "--seeds", "1", "--epochs", "10"]
-    facts = json.loads(run(*words, "--attack-epochs", "4", "--json").stdout)
-    found = {(o["model"], o["attack"], o["mode"]): o["accuracy"][0] for o in facts["outcomes"]}
-    assert ("mlp", "metattack", "adaptive") not in found
-    for model in ("elastic:mcp:1:0:3", "elastic+scad", "gcn"):
-        for method in ("metattack", "grbcd"):
-            assert found[model, method, "adaptive"] <= found[model, method, "transfer"]
+def test_own_files_and_a_foreign_module_are_compared(files, run, tmp_path, monkeypatch):
+    (tmp_path / "my_defence.py").write_text(
+        "from torch import nn\n"
+        "class Mine(nn.Module):\n"
+        "    def __init__(self, i, o):\n"
+        "        super().__init__()\n"
+        "        self.linear = nn.Linear(i, o)\n"
+        "    def forward(self, x, edge_index):\n"
+        "        h = self.linear(x)\n"
+        "        return h.index_add(0, edge_index[0], h[edge_index[1]])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["robustness", *own(files), "--models", "gcn", "--defence", "my_defence:Mine"]
+    words += ["--attacks", "prbcd,eva", "--rates", "0.2", *QUICK, "--json"]
+    facts = json.loads(run(*words).stdout)
+    seen = {(o["model"], o["attack"], o["mode"]) for o in facts["outcomes"]}
+    assert ("my_defence:Mine", "prbcd", "transfer") in seen
+    assert ("my_defence:Mine", "prbcd", "adaptive") not in seen  # it hands back no gradient
+    assert ("my_defence:Mine", "eva", "adaptive") in seen  # which the black box does without
+    with pytest.raises(ValueError, match="defence must be"):
+        run("robustness", *own(files), "--defence", "nothing")
+    with pytest.raises(ValueError, match="can be imported"):
+        run("robustness", *own(files), "--defence", "no_such_module:X")
 
 
 @pytest.mark.parametrize(
@@ -199,6 +215,11 @@ def test_metattack_is_adaptive_by_poisoning_through_each_model_and_penalties_are
         ("elastic+other", r"elastic\+mcp"),
         ("elastic:mcp:a", "numbers after the norm"),
         ("other", "name must be one of"),
+        ("rung:a", "numbers after"),
+        ("jaccard:3", "gamma of rung only"),
+        ("gnnguard+adversarial", r"gprgnn\+adversarial"),
+        ("elastic+trust:2", "chance in"),
+        ("gcn,gcn", "different names"),
     ],
 )
 def test_robustness_refuses_models_it_cannot_read(models, message, run, monkeypatch):

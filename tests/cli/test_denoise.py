@@ -1,5 +1,6 @@
 """The denoise command: files in, files out, what it says and how it leaves."""
 
+import itertools
 import json
 
 import numpy as np
@@ -57,11 +58,29 @@ def test_select_finds_a_strength(files, capsys, criterion):
     assert json.loads(capsys.readouterr().out)["lambda1"] > 0
 
 
-def test_answer_that_is_not_certified_leaves_with_one(files, monkeypatch):
-    from elasticgnn.solver import ascend
+def test_counts_become_rates_and_labels_beyond_a_loss_are_refused(files, capsys):
+    table = pandas.read_csv(files / "signal.csv")
+    table["level"] = [1, 0, 2, 1, 1, 9, 8, 10, 9, 9]
+    table.to_csv(files / "counts.csv", index=False)
+    told = (files / "counts.csv", files / "edges.csv", "-o", files / "out.csv")
+    assert run(*told, "--loss", "poisson", "--lambda1", 1.0, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["loss"] == "Poisson()"
+    rates = pandas.read_csv(files / "out.csv").level
+    assert rates.sum() == pytest.approx(50, rel=1e-3)  # a penalty of differences keeps the sum
+    assert run(*told, "--loss", "quantile:0.5") == 0  # the strength is chosen by held-out nodes
+    assert "held-out nodes" in capsys.readouterr().out
+    assert run(*told, "--loss", "logistic", "--lambda1", 1.0) == 2
+    assert "x must lie in [0, 1]" in capsys.readouterr().err
+    assert run(*told, "--loss", "cubic", "--lambda1", 1.0) == 2
+    assert "loss must be one of" in capsys.readouterr().err
 
+
+def test_answer_that_is_not_certified_leaves_with_one(files, monkeypatch):
+    from elasticgnn.solver import methods, stopping
+
+    monkeypatch.setattr(methods.forest, "refusal", lambda instance: "not today")
     monkeypatch.setattr(
-        ascend.Stop, "max_steps", property(lambda stop: 0, lambda stop, v: None), raising=False
+        stopping.Stop, "max_steps", property(lambda stop: 0, lambda stop, v: None), raising=False
     )
     options = ("--lambda1", 0.5, "--rtol", 1e-9, "--json")
     assert run(files / "signal.csv", files / "edges.csv", *options) == 1
@@ -71,7 +90,7 @@ def test_first_unknown_node_is_named(files, capsys):
     (files / "edges.csv").write_text("a,b\ns1,s2\ns2,s99\n")
     assert run(files / "signal.csv", files / "edges.csv", "--lambda1", 1) == 2
     said = capsys.readouterr().err
-    assert "'s99' in row 2" in said
+    assert "'s99' in row 3" in said
     assert "Traceback" not in said
 
 
@@ -93,6 +112,38 @@ def test_empty_cells_are_interpolated(files):
     out = files / "out.csv"
     assert run(files / "signal.csv", files / "edges.csv", "-o", out, "--lambda1", 0.2) == 0
     assert abs(pandas.read_csv(out).level[2]) < 0.3
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".txt", ".xlsx", ".parquet"])
+def test_tables_of_every_kind_go_in_and_out(files, ending):
+    read = {".xlsx": pandas.read_excel, ".parquet": pandas.read_parquet}
+    table = pandas.read_csv(files / "signal.csv")
+    given, out = files / f"given{ending}", files / f"out{ending}"
+    write = {
+        ".xlsx": lambda: table.to_excel(given, index=False),
+        ".parquet": lambda: table.to_parquet(given, index=False),
+    }
+    write.get(ending, lambda: table.to_csv(given, sep="\t", index=False))()
+    assert run(given, files / "edges.csv", "-o", out, "--lambda1", 0.5) == 0
+    found = read.get(ending, lambda path: pandas.read_csv(path, sep="\t"))(out)
+    assert list(found.columns) == list(table.columns)
+    assert found.level[:5].std() < 1e-3 < 2 < found.level[9] - found.level[0]
+
+
+def test_edges_come_from_graph_files_and_packed_tables_too(files):
+    names = [f"s{k}" for k in range(10)]
+    links = "".join(f'<edge source="{a}" target="{b}"/>' for a, b in itertools.pairwise(names))
+    nodes = "".join(f'<node id="{name}"/>' for name in names)
+    (files / "g.graphml").write_text(
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+        f'<graph edgedefault="undirected">{nodes}{links}</graph></graphml>'
+    )
+    table = pandas.read_csv(files / "signal.csv")
+    table.to_csv(files / "signal.csv.gz", index=False)
+    out = files / "out.csv"
+    given = (files / "signal.csv.gz", files / "g.graphml", "-o", out)
+    assert run(*given, "--lambda1", 0.5) == 0
+    assert pandas.read_csv(out).level[:5].std() < 1e-3
 
 
 def test_arrays_in_and_out(tmp_path):
@@ -132,9 +183,9 @@ def test_plot_of_coordinates_is_drawn(files):
         (("signal.csv",), "edges must be given"),
         (("nothing.csv", "edges.csv"), "nothing.csv"),
         (("signal.csv", "edges.csv", "--lambda1", "1", "--select", "cv"), "lambda1 must be left"),
-        (("signal.csv", "edges.csv", "--order", "1"), "lambda1 must be given for order 1"),
+        (("signal.csv", "edges.csv", "--order", 3), "order must be one of (0, 1, 2)"),
         (("signal.csv", "edges.csv", "--lambda1", "-1"), "lambda1 must be a number >= 0"),
-        (("signal.txt", "edges.csv"), "file must end in"),
+        (("signal.doc", "edges.csv"), "file must end in"),
         (("edges.csv", "edges.csv"), "must hold numbers in column 'to', got text"),
         (("signal.csv", "edges.csv", "-o", "out.png", "--lambda1", "1"), "output must be a table"),
     ],
@@ -145,3 +196,60 @@ def test_bad_input_leaves_with_two_and_one_line(files, monkeypatch, capsys, argu
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+def test_a_row_with_an_empty_cell_keeps_the_others_and_is_filled(files, capsys):
+    (files / "two.csv").write_text("id,a,b\n0,1.0,5.0\n1,,5.1\n2,1.1,5.2\n3,9.0,\n")
+    (files / "e.csv").write_text("p,q\n0,1\n1,2\n2,3\n")
+    out = files / "o.csv"
+    assert run(files / "two.csv", files / "e.csv", "-o", out, "--lambda1", 0.01) == 0
+    table = pandas.read_csv(out)
+    assert table.b[1] == pytest.approx(5.1, abs=0.05)
+    assert 0.9 < table.a[1] < 1.2
+    assert not table.isna().any().any()
+
+
+def test_a_component_without_values_stays_empty_and_is_mentioned(files, capsys):
+    (files / "s.csv").write_text("id,v\na,1.0\nb,2.0\nc,\nd,\n")
+    (files / "e.csv").write_text("p,q\na,b\nc,d\n")
+    out = files / "o.csv"
+    assert run(files / "s.csv", files / "e.csv", "-o", out, "--lambda1", 0.1) == 0
+    assert list(pandas.read_csv(out).v.isna()) == [False, False, True, True]
+    assert "2 nodes lie in components without any value" in capsys.readouterr().out
+
+
+def test_it_says_in_words_what_it_did(files, capsys):
+    assert run(files / "signal.csv", files / "edges.csv", "--select", "cv") == 0
+    said = capsys.readouterr().out
+    assert "method forest: the graph has no cycles" in said
+    assert "by held-out nodes and the lowest score; noise level" in said
+    assert "10 nodes in " in said
+    assert " constant pieces, " in said
+
+
+def test_an_answer_at_the_rounding_floor_leaves_with_three(files, capsys):
+    table = pandas.read_csv(files / "signal.csv")
+    table["level"] += 1e15
+    table.to_csv(files / "far.csv", index=False)
+    assert run(files / "far.csv", files / "edges.csv", "--lambda1", 0.3) == 3
+    assert capsys.readouterr().out.startswith("at the rounding floor")
+
+
+def test_rounded_data_are_smoothed(files, capsys):
+    rng = np.random.default_rng(0)
+    value = np.round(np.repeat([0.0, 8.0], 100) + 0.6 * rng.normal(size=200))
+    pandas.DataFrame({"id": range(200), "v": value}).to_csv(files / "r.csv", index=False)
+    pandas.DataFrame({"a": range(199), "b": range(1, 200)}).to_csv(files / "e.csv", index=False)
+    out = files / "o.csv"
+    assert run(files / "r.csv", files / "e.csv", "-o", out) == 0
+    assert pandas.read_csv(out).v[:100].std() < 0.3
+
+
+def test_a_line_is_left_alone_by_a_free_trend_and_drawn_along_its_chain(files):
+    pandas.DataFrame({"id": range(11), "v": np.arange(11.0)}).to_csv(files / "l.csv", index=False)
+    pandas.DataFrame({"a": range(10), "b": range(1, 11)}).to_csv(files / "e.csv", index=False)
+    out, picture = files / "o.csv", files / "p.png"
+    options = ("--lambda1", 5, "--order", 1, "--boundary", "free", "--plot", picture)
+    assert run(files / "l.csv", files / "e.csv", "-o", out, *options) == 0
+    np.testing.assert_allclose(pandas.read_csv(out).v, np.arange(11.0), atol=1e-12)
+    assert picture.stat().st_size > 1000

@@ -1,23 +1,8 @@
 """What all commands promise: a help text for every option, and --json."""
 
 import pytest
-import typer
 
-from elasticgnn.cli.__main__ import build_app
-
-
-def leaves(command, name=""):
-    """Every command without subcommands, by its whole name."""
-    below = getattr(command, "commands", None)
-    if not below:
-        return {name: command}
-    found = {}
-    for word, each in below.items():
-        found |= leaves(each, f"{name} {word}".strip())
-    return found
-
-
-COMMANDS = leaves(typer.main.get_command(build_app()))
+from command_tree import COMMANDS
 
 
 def test_the_commands_of_the_readme_are_there():

@@ -46,6 +46,9 @@ def test_status_counts_cells_and_trainings(app, folder):
     assert (row["cells"], row["cells_complete"], row["runs"], row["running"]) == (4, 4, 8, 0)
     assert row["epochs"] == 8 * 4
     assert row["seconds"] > 0
+    assert row["processor_hours"] > 0
+    assert [group["runs"] for group in row["groups"]] == [2, 2, 2, 2]
+    assert (row["left"], row["unmeasured"], row["cells_searched"]) == (0, 0, 4)
     said = invoke(app, "study", "status", "table3", "--quick", "--results", folder).stdout
     assert "4/4 cells complete" in said
     assert "8 trainings in 0 minutes (4 epochs each, " in said
@@ -69,6 +72,39 @@ def test_an_unknown_form_and_an_unknown_study_are_refused(app, folder):
         invoke(app, "study", "run", "table8")
     with pytest.raises(ValueError, match="search must be one of"):
         invoke(app, "study", "run", "table1", "--search", "luck")
+
+
+@pytest.mark.parametrize(("option", "value"), [("runs", "0"), ("epochs", "0"), ("seed", "-1")])
+def test_nothing_is_started_for_numbers_that_make_no_sense(app, tmp_path, option, value):
+    with pytest.raises(ValueError, match=f"{option} must be >= ., got {value}"):
+        invoke(app, "study", "run", "table3", f"--{option}", value, "--results", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_seed_has_other_splits_and_results_of_its_own(app, folder, tmp_path):
+    only = ("--model", "elastic", "--quick")
+    run = ("study", "run", "table3", *only, "--results", tmp_path, "--json")
+    other = json.loads(invoke(app, *run, "--seed", "7").stdout)["cells"][0]
+    own = json.loads(invoke(app, *run).stdout)["cells"][0]
+    assert own["mean"] != other["mean"]
+    shown = ("study", "table", "table3", *only, "--results", tmp_path, "--json", "--seed", "7")
+    assert json.loads(invoke(app, *shown).stdout)["cells"][0]["mean"] == other["mean"]
+    seeds = [run["seed"] for path in tmp_path.glob("*seed-7*/*.json") for run in records(path)]
+    assert seeds == [7, 8]
+
+
+def test_another_width_has_results_of_its_own(app, tmp_path):
+    wide = ("--model", "elastic", "--results", tmp_path, "--hidden-channels", "24", "--json")
+    shown = json.loads(invoke(app, "study", "status", "table3", *wide[2:]).stdout)["studies"][0]
+    assert (shown["cells_complete"], shown["cells_searched"], shown["left"]) == (0, 0, 120)
+    assert shown["unmeasured"] == 120
+    assert study.chosen_study("table3", hidden=24).pool == "smoothness-hidden-24"
+    with pytest.raises(ValueError, match="hidden_channels must be >= 1, got 0"):
+        invoke(app, "study", "run", "table3", "--hidden-channels", "0", "--results", tmp_path)
+
+
+def records(path):
+    return json.loads(path.read_text())["runs"]
 
 
 def test_plot_export_and_report_write_their_files(app, folder, tmp_path):

@@ -174,3 +174,12 @@ def test_doctor_says_whether_the_fast_path_is_in_use(capsys):
     assert facts["packages"]["torch"] != "missing"
     assert facts["healthy"] == (code == 0)
     assert facts["healthy"] == bool(facts["fused kernels"])
+
+
+def test_concavity_reaches_the_model_and_is_refused_for_convex_norms(capsys, tmp_path):
+    path = tmp_path / "model.safetensors"
+    words = ["train", "cora", *QUICK, "--norm", "mcp", "--lambda2", 0]
+    assert run(*words, "--concavity", 4.5, "-o", path) == 0
+    assert TrainedModel.load(path).model.penalty.concavity == 4.5
+    assert run("train", "cora", *QUICK, "--concavity", 4.5) == 2
+    assert "concavity must be None for norm 'l21'" in capsys.readouterr().err

@@ -24,7 +24,8 @@ INDEX = np.array([[0, 1], [1, 2]])
 BROKEN_FILES = {
     "missing file": ("edges.csv", lambda p: None, r" must be a file, got nothing of that name"),
     "folder": ("edges.csv", lambda p: p.mkdir(), r" must be a file, got a folder"),
-    "unknown ending": ("edges.xlsx", lambda p: p.write_text("x"), r" must end in .*got '\.xlsx'"),
+    "unknown ending": ("edges.doc", lambda p: p.write_text("x"), r" must end in .*got '\.doc'"),
+    "junk xlsx": ("edges.xlsx", lambda p: p.write_text("x"), r" must be an Excel workbook, got"),
     "no ending": ("edges", lambda p: p.write_text("a,b"), r" must end in .*got 'no ending'"),
     "junk npz": ("edges.npz", lambda p: p.write_bytes(b"junk"), r" must be a numpy \.npz archive"),
     "half an npz": (

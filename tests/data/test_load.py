@@ -216,3 +216,14 @@ def test_every_file_of_the_catalogue_has_a_checksum():
 @pytest.mark.parametrize("name", ["coauthor-cs", "amazon-photo"])
 def test_coauthor_and_amazon_features_stay_zero_or_one(name, data_root):
     assert load(name, root=data_root).features.value.unique().tolist() == [1.0]
+
+
+def test_the_citation_graphs_come_with_rows_that_sum_to_one():
+    task = load("cora")
+    sums = task.features.to_dense().sum(1)
+    torch.testing.assert_close(sums[sums > 0], torch.ones(int((sums > 0).sum())))
+    assert not torch.equal(task.features.to_dense(), load_plain().to_dense())
+
+
+def load_plain():
+    return load("cora", normalize_features=False).features

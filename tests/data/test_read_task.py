@@ -8,7 +8,7 @@ import torch
 from scipy import sparse
 
 from elasticgnn.data import NodeTask, read_task
-from elasticgnn.data.own.tables import read_edge_table
+from elasticgnn.data.own.edge_table import read_edge_table
 from elasticgnn.features import SparseFeatures
 
 EDGES = [("ann", "bob", 1.0), ("bob", "cy", 2.5), ("cy", "dan", 0.5), ("dan", "ann", 1.0)]
@@ -109,7 +109,7 @@ def test_leading_zeros_stay_text(tmp_path):
 def test_headers_are_told_from_data(tmp_path, header, rows):
     found = read_edge_table(write_csv(tmp_path / "edges.csv", header, rows))
     assert len(found.source) == len(rows)
-    assert {*found.source, *found.target} <= set("abc123")
+    assert {*map(str, found.source), *map(str, found.target)} <= set("abc123")
 
 
 def test_unused_columns_are_said(tmp_path):

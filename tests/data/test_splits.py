@@ -85,3 +85,36 @@ def test_a_number_is_no_generator():
 def test_paper_split_follows_the_rule_of_the_task():
     task = block_model([50, 50], seeded(), inside=0.1)
     assert paper_split(task, seeded()).sizes == (10, 10, 80)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "train", "val", "sizes"),
+    [(7, 0.5, 0.2, (8, 2, 4)), (8, 0.3, 0.3, (4, 4, 8)), (9, 0.3, 0.2, (6, 4, 8))],
+)
+def test_shares_are_rounded_to_the_nearest_whole_node(nodes, train, val, sizes):
+    labels = torch.arange(2).repeat_interleave(nodes)
+    assert share_split(labels, seeded(), train=train, val=val).sizes == sizes
+
+
+def test_shares_are_rounded_to_the_nearest_node():
+    labels = torch.arange(2).repeat_interleave(torch.tensor([16, 13]))  # 1.6 and 1.3 nodes
+    split = share_split(labels, seeded())
+    assert count(labels, split.train)[:2] == [2, 1]
+    assert count(labels, split.val)[:2] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("train", "val"), [(0.0, 0.1), (1.0, 0.0), (1.5, 0.0), (0.5, -0.1), (0.1, 1.2), (0.6, 0.4)]
+)
+def test_shares_that_leave_no_rest_are_refused(train, val):
+    with pytest.raises(ValueError, match="shares that leave a rest"):
+        share_split(LABELS, seeded(), train=train, val=val)
+
+
+def test_a_share_of_nothing_for_validation_is_nothing():
+    assert share_split(LABELS, seeded(), train=0.9, val=0.0).sizes == (1620, 0, 180)
+
+
+def test_a_class_number_that_nobody_has_does_not_count():
+    labels = torch.tensor([0, 2]).repeat_interleave(60)
+    assert per_class_split(labels, seeded()).sizes == (40, 60, 20)

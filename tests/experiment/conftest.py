@@ -32,25 +32,49 @@ def free_port():
         return probe.getsockname()[1]
 
 
+class Server:
+    """A PostgreSQL server that can be stopped and started again."""
+
+    def __init__(self, binaries, folder):
+        self.port = free_port()
+        self.options = f"-h 127.0.0.1 -p {self.port} -k {folder} -F"
+        control = [binaries / "pg_ctl", "-D", folder / "data", "-w", "-l", folder / "log"]
+        self.control = [str(word) for word in control]
+        create = [binaries / "initdb", "-D", folder / "data", "-U", "tester", "-A", "trust"]
+        run(as_server_user([str(word) for word in create]))
+
+    @property
+    def url(self):
+        return f"postgresql+psycopg://tester@127.0.0.1:{self.port}/postgres"
+
+    def start(self):
+        run(as_server_user([*self.control, "-o", self.options, "start"]))
+
+    def stop(self):
+        run(as_server_user([*self.control, "-m", "immediate", "stop"]))
+
+
 @pytest.fixture(scope="session")
-def postgresql_url():
-    """The address of an empty database on a fresh server."""
+def postgresql():
+    """A fresh server with an empty database."""
     binaries = find_binaries()
     if binaries is None:
         pytest.skip("no PostgreSQL server binaries (Debian: apt-get install postgresql)")
     folder = Path(tempfile.mkdtemp(prefix="elasticgnn-postgresql-"))
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
-    data, port = folder / "data", free_port()
-    options = f"-h 127.0.0.1 -p {port} -k {folder} -F"
-    control = [str(binaries / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log")]
-    run(as_server_user([str(binaries / "initdb"), "-D", str(data), "-U", "tester", "-A", "trust"]))
-    run(as_server_user([*control, "-o", options, "start"]))
+    server = Server(binaries, folder)
+    server.start()
     try:
-        yield f"postgresql+psycopg://tester@127.0.0.1:{port}/postgres"
+        yield server
     finally:
-        run(as_server_user([*control, "-m", "immediate", "stop"]))
+        server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgresql_url(postgresql):
+    return postgresql.url
 
 
 def run(command):

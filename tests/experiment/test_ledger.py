@@ -11,7 +11,7 @@ from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.storage import open_storage, storage_url
 from made_up_records import made_up_record
 
-ONE, TWO = Setting(lambda1=0.0, lambda2=float("inf")), Setting()
+ONE, TWO = Setting(lambda1=0.0, lambda2=float("inf")), Setting(attention_dropout=0.5)
 
 
 @pytest.fixture
@@ -80,6 +80,18 @@ def test_the_claim_of_a_dead_process_is_planned_again(ledger):
     assert len(ledger.records()[ONE]) == 1
 
 
+def test_finished_runs_of_a_killed_worker_are_kept(ledger):
+    ledger.plan({ONE: 4})
+    claim = ledger.claim(1)[0]
+    ledger.keep(claim, [made_up_record(0), made_up_record(2)], {"python": "3"})
+    assert sorted(ledger.records()[ONE]) == [0, 2]
+    ledger.set_attribute(claim, "worker", {**worker_identity(), "start": "1"})  # killed
+    ledger.plan({ONE: 4})
+    assert [list(claim.runs) for claim in ledger.claim(10)] == [[1], [3]]
+    assert sorted(ledger.records()[ONE]) == [0, 2]
+    assert ledger.environments() == [{"python": "3"}]
+
+
 def test_a_sign_of_life_reaches_the_storage_while_a_claim_is_held(ledger):
     ledger.plan({ONE: 1, TWO: 1})
     first, second = ledger.claim(10)
@@ -91,10 +103,11 @@ def test_a_sign_of_life_reaches_the_storage_while_a_claim_is_held(ledger):
 
 def test_a_process_number_that_was_given_again_is_no_sign_of_life():
     watch = Watch()
-    me = worker_identity()
+    me = worker_identity(watch.token)
     assert not watch.is_dead(0, {"worker": me})
     assert watch.is_dead(0, {"worker": {**me, "start": "12"}})
     assert start_of(2**22 + 1) == ""
+    assert Watch().is_dead(0, {"worker": me})  # an earlier worker of this process, which failed
 
 
 def test_silence_on_another_machine_is_measured_on_the_watchers_clock(monkeypatch):

@@ -32,7 +32,7 @@ def stored_runs(folder):
     for table in tables:
         del table["environments"]
         for run in table["runs"]:
-            del run["seconds"]
+            del run["seconds"], run["processor_seconds"]
     return json.dumps(tables)
 
 

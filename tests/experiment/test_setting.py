@@ -52,3 +52,12 @@ def test_a_search_plan_refuses_what_makes_no_sense():
         Rung(0, 1)
     with pytest.raises(ValueError, match="growing numbers of runs"):
         SearchPlan("halving", (Rung(4, 3), Rung(2, 3)))
+
+
+def test_attention_dropout_is_written_only_where_it_is_used():
+    assert "attention_dropout" not in Setting().to_json()
+    used = Setting(attention_dropout=0.5)
+    assert Setting.from_json(used.to_json()) == used
+    assert "attention dropout 0.5" in used.label()
+    with pytest.raises(ValueError, match="attention_dropout must be in"):
+        Setting(attention_dropout=1.0)

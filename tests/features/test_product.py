@@ -40,6 +40,50 @@ def test_gradient_with_respect_to_the_weight_equals_the_dense_one(dtype):
     torch.testing.assert_close(sparse_weight.grad, dense_weight.grad)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_second_derivatives_equal_the_dense_ones(dtype):
+    dense = random_features(30, 8, 3).to(dtype)
+    features = SparseFeatures.from_dense(dense)
+    weight = torch.randn(8, 5, dtype=dtype, generator=torch.Generator().manual_seed(0))
+
+    def second(product):
+        own = weight.clone().requires_grad_()
+        out = product(own.square())
+        (grad,) = torch.autograd.grad(out.pow(3).sum(), own, create_graph=True)
+        return torch.autograd.grad((grad.square().sum() + (out * out).sum()), own)[0]
+
+    sparse = second(lambda w: feature_product(features, w))
+    torch.testing.assert_close(sparse, second(lambda w: dense @ w), rtol=1e-4, atol=1e-3)
+    twice = torch.func.grad(
+        lambda w: torch.func.grad(lambda v: feature_product(features, v).pow(3).sum())(w).sum()
+    )(weight)
+    exact = torch.func.grad(lambda w: torch.func.grad(lambda v: (dense @ v).pow(3).sum())(w).sum())(
+        weight
+    )
+    torch.testing.assert_close(twice, exact, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("noise", [None, DropoutNoise(3)])
+def test_gradients_of_values_and_weight_pass_both_checks(noise):
+    features = SparseFeatures.from_dense(random_features(6, 5, 0, 0.7).double())
+    weight = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    value = features.value.clone().requires_grad_()
+
+    def run(value, weight):
+        return feature_product(features.with_value(value), weight, noise, 0.4)
+
+    assert torch.autograd.gradcheck(run, (value, weight))
+    assert torch.autograd.gradgradcheck(run, (value, weight))
+
+
+def test_a_negated_view_is_multiplied_as_what_it_says():
+    features = SparseFeatures.from_dense(random_features(6, 5, 0, 0.7))
+    weight = torch._neg_view(torch.ones(5, 3))
+    torch.testing.assert_close(
+        feature_product(features, weight), feature_product(features, -torch.ones(5, 3))
+    )
+
+
 def test_gradient_passes_gradcheck_under_dropout():
     features = SparseFeatures.from_dense(random_features(6, 5, 0, 0.7).double())
     weight = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)

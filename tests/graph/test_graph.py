@@ -59,7 +59,7 @@ def test_norm_bound_is_at_least_the_laplacian_norm(graph):
 
 @given(graph=graphs())
 def test_slots_list_every_neighbour_once_in_order(graph):
-    slots = graph.slots
+    slots = graph._slots
     expected = [[] for _ in range(graph.num_nodes)]
     for e, (i, j) in enumerate(zip(graph.tail.tolist(), graph.head.tolist(), strict=True)):
         expected[i].append((j, e))
@@ -75,6 +75,8 @@ def test_every_form_returns_the_same_graph(graph):
     index, weight = graph.to_edge_index()
     assert Graph.from_edge_index(index, graph.num_nodes, weight) == graph
     assert Graph.from_pyg(graph.to_pyg()) == graph
+    assert Graph.from_pyg(with_edge_attr(graph), weight="edge_attr") == graph
+    assert Graph.from_pyg(with_edge_attr(graph), weight=None).is_unweighted
     assert Graph.from_networkx(graph.to_networkx()) == graph
     for layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):
         assert Graph.from_torch_sparse(graph.to_torch_sparse(layout)) == graph
@@ -219,6 +221,8 @@ def test_both_directions_read_as_undirected_are_refused():
         (lambda g: Graph.from_edges([(0, 1), (0, 1, 2)]), "rows of 2 or of 3"),
         (lambda g: Graph.from_edges([(0.5, 1)]), "whole numbers"),
         (lambda g: Graph.from_pyg(object()), "must have an edge_index"),
+        (lambda g: Graph.from_pyg(with_edge_attr(g)), "weight must say what edge_attr is"),
+        (lambda g: Graph.from_pyg(g.to_pyg(), weight="cost"), "weight must name an attribute"),
     ],
 )
 def test_bad_argument_is_refused_by_message(call, message):
@@ -231,3 +235,11 @@ def test_bad_line_of_a_file_is_named(tmp_path):
     file.write_text("0,1\n1,x\n")
     with pytest.raises(ValueError, match="in line 2 of"):
         Graph.from_edges(file)
+
+
+def with_edge_attr(graph):
+    """Its weights as a column that torch_geometric's data sets may use for anything."""
+    data = graph.to_pyg()
+    data.edge_attr = data.edge_weight[:, None]
+    del data.edge_weight
+    return data

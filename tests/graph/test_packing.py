@@ -14,7 +14,7 @@ def path_graph(num_nodes):
 
 
 def test_windows_have_equal_work(monkeypatch):
-    monkeypatch.setattr(packing, "WINDOW", 16)
+    monkeypatch.setattr(packing, "PACKED_WINDOW", 16)
     work = np.arange(100)
     total = np.bincount(packing._windows(work), work)
     assert len(total) == 8
@@ -22,7 +22,7 @@ def test_windows_have_equal_work(monkeypatch):
 
 
 def test_reach_tells_which_halves_a_node_and_its_neighbours_share():
-    slots = path_graph(16).slots
+    slots = path_graph(16)._slots
     backwards, window = np.arange(16)[::-1], np.arange(16) // 4
     reach = packing._reach(slots.start.numpy(), slots.column.numpy(), backwards, window)
     assert reach.tolist() == [0, 0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 1, 1, 0, 0, 0]
@@ -31,13 +31,13 @@ def test_reach_tells_which_halves_a_node_and_its_neighbours_share():
 def test_nodes_without_neighbours_reach_nothing():
     graph = Graph.from_edge_index(torch.tensor([[1], [3]]), 5, undirected=True)
     window = np.array([0, 0, 1, 1, 1])
-    tables = (graph.slots.start.numpy(), graph.slots.column.numpy())
+    tables = (graph._slots.start.numpy(), graph._slots.column.numpy())
     assert packing._reach(*tables, np.arange(5), window).tolist() == [0, 1, 0, 1, 0]
 
 
 @needs_kernels
 def test_nodes_that_threads_share_lie_together(monkeypatch):
-    monkeypatch.setattr(packing, "NEAR", 0)
+    monkeypatch.setattr(packing, "REORDER_BYTES", 0)
     side = 64
     grid = torch.arange(side * side).view(side, side)
     edges = torch.cat(
@@ -50,7 +50,9 @@ def test_nodes_that_threads_share_lie_together(monkeypatch):
     graph = Graph.from_edge_index(edges, side * side, undirected=True)
 
     def shared_lines():
-        order = packing.pack_slots(graph.slots.start, graph.slots.column, graph.slots.edge, 4).order
+        order = packing.pack_slots(
+            graph._slots.start, graph._slots.column, graph._slots.edge, 4
+        ).order
         place = torch.empty(side * side, dtype=torch.int64)
         place[order.long()] = torch.arange(side * side)
         tail, head = place[graph.tail], place[graph.head]

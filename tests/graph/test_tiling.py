@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from elasticgnn.graph.tiling import _tile_of_pairs, tile_edges, worthwhile_tiles
+from elasticgnn.graph.tiling import _tile_of_pairs, count_blocks, tile_edges
 from strategies import random_graph
 
 
@@ -18,12 +18,12 @@ def test_every_two_blocks_meet_once_and_none_twice_in_a_round(blocks):
         seen.append({*left.tolist(), *right.tolist()})
     assert all(len(pair) == 2 for pair in seen[:-blocks])
     assert seen[-blocks:] == [{block} for block in range(blocks)]
-    for turn in range(blocks - 1):
-        together = seen[turn * blocks // 2 : (turn + 1) * blocks // 2]
+    for meeting in range(blocks - 1):
+        together = seen[meeting * blocks // 2 : (meeting + 1) * blocks // 2]
         assert len(set().union(*together)) == blocks
 
 
-@pytest.mark.parametrize("blocks", [2, 4, 8])
+@pytest.mark.parametrize("blocks", [1, 2, 4, 8])
 def test_the_tiles_hold_every_edge_once(blocks):
     graph = random_graph(50, 600)
     tiles = tile_edges(graph.tail, graph.head, 50, blocks)
@@ -45,10 +45,13 @@ def test_edges_with_the_same_tail_are_neighbours_within_a_tile():
         assert torch.equal(tiles.tail[first:last], tiles.tail[first:last].sort().values)
 
 
-def test_few_edges_and_near_neighbours_need_no_tiles():
-    dense, sparse = random_graph(50, 600), random_graph(50, 100)
-    assert worthwhile_tiles(dense.tail, dense.head, 50, 4) is not None
-    assert worthwhile_tiles(sparse.tail, sparse.head, 50, 4) is None
-    tail = torch.arange(400).repeat_interleave(5)
-    head = tail + torch.arange(1, 6).repeat(400)
-    assert worthwhile_tiles(tail, head, 405, 4) is None
+@pytest.mark.parametrize(("edges", "blocks"), [(500, 1), (30_000, 4), (900_000, 8)])
+def test_the_graph_alone_decides_the_blocks(edges, blocks):
+    assert count_blocks(edges) == blocks
+
+
+def test_chunks_do_not_cross_tiles():
+    graph = random_graph(50, 600)
+    tiles = tile_edges(graph.tail, graph.head, 50, 4)
+    counts = tiles.first_edge.diff().tolist()
+    assert tiles.num_chunks(7) == sum(-(-count // 7) for count in counts)

@@ -145,9 +145,121 @@ def test_gat_on_a_prepared_graph_is_torch_geometrics(hidden, training):
         (((3, 8), (4, 2), (4, 2)), r"rows must be \(4, 2 c\)"),
         (((4, 7), (4, 2), (4, 2)), r"rows must be \(4, 2 c\)"),
         (((4, 8), (4, 2), (4, 4)), r"target and source must be \(4, heads\)"),
+        (((4, 8), (4, 2), (4, 2), (3, 2)), r"factor must be \(slots, heads\)"),
     ],
 )
 def test_wrong_shapes_are_refused(shapes, message):
     pattern = AttentionPattern.of(random_graph(4, 4))
     with pytest.raises(ValueError, match=message):
-        attend(*(torch.zeros(shape) for shape in shapes), pattern)
+        attend(
+            *(torch.zeros(shape) for shape in shapes[:3]), pattern, *map(torch.zeros, shapes[3:])
+        )
+
+
+def test_second_derivatives_equal_the_dense_ones():
+    graph = random_graph(9, 14)
+    parts = inputs(9, 2, 3)
+
+    def second(function, parts, pattern):
+        out = function(*parts, pattern)
+        first = torch.autograd.grad(out.pow(3).sum(), parts, create_graph=True)
+        loss = sum(part.square().sum() for part in first) + (first[0] * out).sum()
+        return torch.autograd.grad(loss, parts)
+
+    exact = second(dense_attention, parts, graph)
+    found = second(attend, single(parts), AttentionPattern.of(graph))
+    for one, other in zip(found, exact, strict=True):
+        scale = float(other.abs().max())
+        torch.testing.assert_close(one.double(), other, rtol=1e-3, atol=1e-4 * scale)
+
+
+def test_a_transform_of_torch_func_takes_the_plain_version():
+    pattern, parts = AttentionPattern.of(random_graph(9, 14)), single(inputs(9, 2, 3))
+    inside = torch.func.grad(lambda rows: attend(rows, *parts[1:], pattern).pow(2).sum())(parts[0])
+    out = attend(*parts, pattern).pow(2).sum()
+    torch.testing.assert_close(inside, torch.autograd.grad(out, parts[0])[0], **CLOSE)
+
+
+def factored(graph, pattern, factor):
+    """The definition with a factor per slot, as a function of rows and scores."""
+
+    def attention(rows, target, source, _):
+        nodes, heads = target.shape
+        weight = dense_weights(target, source, graph) * spread_slots(factor, pattern, nodes)
+        return torch.einsum("ijk,jkc->ikc", weight, rows.view(nodes, heads, -1)).flatten(1)
+
+    return attention
+
+
+@pytest.mark.parametrize("function", [attend, attend_plainly])
+@given(graph=graphs(), heads=HEADS, channels=st.sampled_from([1, 3, 8]), scale=SCORES)
+def test_a_factor_multiplies_the_coefficients_after_the_softmax(
+    function, graph, heads, channels, scale
+):
+    pattern = AttentionPattern.of(graph)
+    factor = torch.arange(len(pattern.column) * heads).view(-1, heads).double() % 4
+    parts = inputs(graph.num_nodes, heads, channels, scale)
+    expected = with_gradients(factored(graph, pattern, factor), parts, graph)
+    found = with_gradients(lambda *p: function(*p, factor.float()), single(parts), pattern)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one.double(), other, rtol=1e-4, atol=1e-4 * channels**0.5)
+
+
+def test_a_factor_is_served_by_the_loops_unless_its_gradient_is_wanted(monkeypatch):
+    pattern, parts = AttentionPattern.of(random_graph(9, 14)), single(inputs(9, 2, 3))
+    factor = torch.ones(len(pattern.column), 2)
+    plain = attend_plainly(*parts, pattern, factor)
+    monkeypatch.setattr("elasticgnn.nn.attention.attend_plainly", lambda *_: None)
+    torch.testing.assert_close(attend(*parts, pattern, factor), plain, **CLOSE)
+    assert attend(*parts, pattern, factor.requires_grad_()) is None
+
+
+def test_second_derivatives_with_a_factor_equal_the_dense_ones():
+    graph = random_graph(7, 10)
+    pattern, parts = AttentionPattern.of(graph), inputs(7, 2, 3)
+    factor = torch.arange(len(pattern.column) * 2).view(-1, 2).double() % 3
+
+    def second(function, parts):
+        out = function(*parts)
+        first = torch.autograd.grad(out.pow(3).sum(), parts, create_graph=True)
+        return torch.autograd.grad(sum(part.square().sum() for part in first), parts)
+
+    exact = second(lambda *p: factored(graph, pattern, factor)(*p, graph), parts)
+    found = second(lambda *p: attend(*p, pattern, factor.float()), single(parts))
+    for one, other in zip(found, exact, strict=True):
+        torch.testing.assert_close(
+            one.double(), other, rtol=1e-3, atol=1e-4 * float(other.abs().max())
+        )
+
+
+def dense_weights(target, source, graph):
+    nodes, heads = target.shape
+    eye = torch.eye(nodes, dtype=torch.float64)[:, None].expand(nodes, heads, nodes)
+    rows = eye.reshape(nodes, heads * nodes)
+    out = dense_attention(rows, target, source, graph)
+    return out.view(nodes, heads, nodes).transpose(1, 2)
+
+
+def spread_slots(factor, pattern, nodes):
+    spread = torch.zeros(nodes, nodes, factor.shape[1], dtype=factor.dtype)
+    spread[pattern.row, pattern.column.long()] = factor
+    return spread
+
+
+def test_gat_drops_attention_in_training_alone_and_scales_what_is_left():
+    model = GAT(TASK.features.shape[1], 16, 3, dropout=0.0, attention_dropout=0.5)
+    plain = GAT(TASK.features.shape[1], 16, 3, dropout=0.0)
+    plain.load_state_dict(model.state_dict())
+    pattern = model.prepare(TASK.graph)
+    assert torch.equal(model.eval()(TASK.features, pattern), plain.eval()(TASK.features, pattern))
+    model.train()
+    one, again, other = (
+        model(TASK.features, pattern, noise=DropoutNoise(seed)) for seed in (5, 5, 6)
+    )
+    assert torch.equal(one, again)
+    assert not torch.allclose(one, other)
+    factors = model.factor(model.first, torch.zeros(1, 8), pattern, DropoutNoise(5))
+    assert set(factors.unique().tolist()) == {0.0, 2.0}
+    assert not torch.equal(
+        factors, model.factor(model.second, torch.zeros(1, 8), pattern, DropoutNoise(5))
+    )

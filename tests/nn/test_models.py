@@ -189,3 +189,16 @@ def test_reset_reaches_the_parts_of_a_backbone_that_has_no_reset_of_its_own():
     before = linear.weight.detach().clone()
     model.reset_parameters()
     assert not torch.equal(before, linear.weight)
+
+
+def test_elastic_takes_the_parts_of_its_penalty_and_the_name_edge_index():
+    parts = ElasticGNN(X.shape[1], 8, 3, lambda1=0.5, norm="mcp", concavity=9.0, learnable=True)
+    assert parts.propagation.initial == ElasticPenalty(0.5, 3.0, "mcp", 9.0)
+    assert any(name.endswith("log_lambda") for name, _ in parts.named_parameters())
+    index = TASK.graph.to_edge_index()[0]
+    parts.eval()
+    assert torch.equal(parts(X, edge_index=index), parts(X, index))
+    with pytest.raises(ValueError, match="graph or edge_index must be given, and not both"):
+        parts(X, TASK.graph, edge_index=index)
+    with pytest.raises(ValueError, match=r"got both: \['lambda1'\]"):
+        ElasticGNN(X.shape[1], 8, 3, penalty=ElasticPenalty(), lambda1=0.5)

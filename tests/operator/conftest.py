@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from elasticgnn.kernels import native
 from elasticgnn.operator import kept
 
 
@@ -9,6 +10,20 @@ def restore_threads():
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def several_threads(monkeypatch, restore_threads):
+    """Sets 1, 2, 3 and 1 threads in turn; the loops use them however little work there is."""
+    monkeypatch.setattr(native.tuning, "work_per_thread", 1)
+    monkeypatch.setattr(native.tuning, "registers_per_thread", 1)
+
+    def each():
+        for threads in (1, 2, 3, 1):
+            torch.set_num_threads(threads)
+            yield threads
+
+    return each()
 
 
 @pytest.fixture

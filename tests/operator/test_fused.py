@@ -8,21 +8,25 @@ from torch import Tensor
 
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
 from elasticgnn.graph import grid_graph
+from elasticgnn.kernels import native
 from elasticgnn.operator import elastic_state, fused
+from elasticgnn.problem import PENALTIES
+from elasticgnn.problem.penalties.l21 import L21
+from elasticgnn.problem.penalties.registry import CONVEX_NORMS
 from elasticgnn.problem.step_sizes import step_sizes
 from marks import needs_kernels
 from strategies import graphs, normal_rows, random_graph
 
 pytestmark = needs_kernels
 
-NORMS = ("l21", "l1", "mcp", "scad")
+NORMS = (*PENALTIES,)
 SHAPES = ((1, 1), (1, 3), (1, 5), (1, 7), (1, 8), (1, 16), (1, 33), (1, 40), (1, 70))
 POPULATIONS = ((2, 1), (3, 4), (16, 7), (17, 3), (33, 2))
 
 
 def penalty(norm: str, graph: Graph, lambda1: float | Tensor, lambda2: float | Tensor):
     """A penalty whose concavity, if any, suits the graph's step sizes."""
-    if norm in ("l21", "l1"):
+    if norm in CONVEX_NORMS:
         return ElasticPenalty(lambda1, lambda2, norm)
     largest = float(torch.as_tensor(lambda2).max())
     beta = (1 + largest * graph.norm_bound / 2) / graph.norm_bound
@@ -46,7 +50,7 @@ def distance(left: Tensor, right: Tensor) -> float:
     steps=st.integers(0, 6),
 )
 def test_fused_equals_reference_in_double_precision(graph, norm, shape, lambda1, lambda2, steps):
-    if norm in ("mcp", "scad") and lambda2 == float("inf"):
+    if norm not in CONVEX_NORMS and lambda2 == float("inf"):
         lambda2 = 3.0
     x = normal_rows(graph.num_nodes, *shape)
     wanted = penalty(norm, graph, lambda1, lambda2)
@@ -87,23 +91,23 @@ def test_a_warm_start_continues_where_the_steps_ended():
     graph = random_graph(40, 100, weighted=True)
     x = normal_rows(40, 1, 3)
     sizes = step_sizes(ElasticPenalty(0.5, 1.0), graph.norm_bound, x)
-    half = fused.propagate_state(x, graph, sizes, "l21", 0.0, 4)
-    both = fused.continue_state(x, graph, sizes, "l21", 0.0, 4, *half)
-    whole = fused.propagate_state(x, graph, sizes, "l21", 0.0, 8)
+    half = fused.propagate_state(x, graph, sizes, L21(), 4)
+    both = fused.continue_state(x, graph, sizes, L21(), 4, *half)
+    whole = fused.propagate_state(x, graph, sizes, L21(), 8)
     assert distance(whole[0], both[0]) < 1e-12
     assert distance(whole[1], both[1]) < 1e-12
 
 
 @pytest.mark.parametrize("shape", [(20,), (3, 4)], ids=["one run", "three runs"])
 @pytest.mark.parametrize("norm", ["l21", "l1", "mcp"])
-def test_bits_on_a_local_graph_do_not_depend_on_the_number_of_threads(restore_threads, shape, norm):
+def test_bits_on_a_local_graph_do_not_depend_on_the_number_of_threads(several_threads, shape, norm):
     graph = grid_graph(60, 60)  # few edges end at another thread's node
     x = 2 * normal_rows(3600, *shape)
     penalty = ElasticPenalty(0.5, 1.5, norm, concavity=40.0 if norm == "mcp" else None)
     results = []
-    for threads in (1, 2, 3):
-        torch.set_num_threads(threads)
+    for threads in several_threads:
         results.append(elastic_message_passing(x, graph, penalty, 8, implementation="fused"))
+        assert native.last_threads() == threads
     assert torch.equal(results[0], results[1])
     assert torch.equal(results[0], results[2])
     exact = elastic_message_passing(x, graph, penalty, 8, implementation="reference")

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
+from elasticgnn.kernels import native
 from elasticgnn.operator.keeping import plan_keeping
 from elasticgnn.problem.step_sizes import step_sizes
 from marks import needs_kernels
@@ -18,15 +19,15 @@ PENALTY = ElasticPenalty(0.4, 1.5)
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-@pytest.mark.parametrize("lean", [False, True])
+@pytest.mark.parametrize("memory", ["fast", "lean"])
 @pytest.mark.parametrize("keep", [1, 2])
-def test_the_operator_passes_opcheck(runs, lean, keep):
+def test_the_operator_passes_opcheck(runs, memory, keep):
     graph = random_graph(12, 20, weighted=True)
     x = normal_rows(12, runs, 2).requires_grad_()
     weight, scale = (t.clone().requires_grad_(keep == 2) for t in graph.cast(torch.float64))
     sizes = [t.clone().requires_grad_(keep == 2) for t in step_sizes(PENALTY, 2.0, x, runs)]
-    slots = graph.slots
-    options = ("l21", 0.0, 5, keep, lean, True)
+    slots = graph._slots
+    options = ("l21", 0.0, 5, keep, memory, True)
     torch.library.opcheck(
         torch.ops.elasticgnn.propagate.default,
         (x, weight, scale, slots.start, slots.column, slots.edge, *sizes, *options),
@@ -42,7 +43,7 @@ def test_compiled_without_graph_breaks_it_gives_the_same_value_and_gradient():
     compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
     x = normal_rows(20, 3).requires_grad_()
     value = compiled(x)  # before any other use of the graph, whose tables torch cannot trace
-    assert torch.equal(value, run(x))
+    torch.testing.assert_close(value, run(x), rtol=1e-13, atol=1e-13)  # by other loops
     torch.testing.assert_close(
         torch.autograd.grad(compiled(x).square().sum(), x)[0],
         torch.autograd.grad(run(x).square().sum(), x)[0],
@@ -71,7 +72,7 @@ def test_a_compiled_function_knows_its_graphs_apart():
     graphs = [random_graph(20, 40, seed=seed) for seed in (0, 1)]
     first, second = (compiled(x, graph) for graph in graphs)
     assert not torch.equal(first, second)
-    assert torch.equal(second, run(x, graphs[1]))
+    torch.testing.assert_close(second, run(x, graphs[1]), rtol=1e-13, atol=1e-13)
 
 
 def test_autocast_runs_it_in_single_precision():
@@ -86,13 +87,12 @@ def test_autocast_runs_it_in_single_precision():
 
 @pytest.mark.parametrize("shape", [(1, 7), (1, 40), (16, 7)])
 @pytest.mark.parametrize("memory", ["fast", "lean"])
-def test_same_bits_for_one_and_two_threads(shape, memory, restore_threads):
+def test_same_bits_for_any_number_of_threads(shape, memory, several_threads):
     graph = random_graph(4000, 20000, weighted=True)
     x = normal_rows(4000, *shape, dtype=torch.float32)
     weight = graph.weight.float()
     results = []
-    for threads in (1, 2):
-        torch.set_num_threads(threads)
+    for threads in several_threads:
         inputs = [x.clone().requires_grad_(), weight.clone().requires_grad_()]
         lambda1 = torch.tensor(0.4, requires_grad=True)
         out = elastic_message_passing(
@@ -103,7 +103,9 @@ def test_same_bits_for_one_and_two_threads(shape, memory, restore_threads):
             memory=memory,
         )
         results.append([out, *torch.autograd.grad(out.square().sum(), [*inputs, lambda1])])
-    assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
+        assert native.last_threads() == threads
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
 def test_two_python_threads_at_once_get_their_own_results():
@@ -164,7 +166,7 @@ def test_what_inference_mode_made_serves_training_too(dtype, norm):
     rows = x.clone().requires_grad_()
     after = elastic_message_passing(rows, graph, penalty, 3)
     after.sum().backward()
-    assert torch.equal(before, after.detach())
+    torch.testing.assert_close(before, after.detach())  # perhaps by other loops
     weight = graph.weight.clone().requires_grad_()
     elastic_message_passing(x, graph, penalty, 3, edge_weight=weight).sum().backward()
     assert float(weight.grad.abs().max()) > 0

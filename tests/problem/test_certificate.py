@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from elasticgnn import ElasticPenalty
 from elasticgnn.operator import elastic_state
 from elasticgnn.problem import certify, diagnose_edges, dual_value, primal_value
-from elasticgnn.problem.objective import edge_penalty
-from elasticgnn.problem.projection import apply_projection
+from elasticgnn.problem.penalties.registry import penalty_by_name
 from strategies import graphs, normal_rows, random_graph
 
 STRENGTHS = st.sampled_from([0.0, 0.05, 0.5, 3.0])
@@ -69,28 +68,13 @@ def test_concave_penalties_reach_a_point_that_is_certified_local(norm):
     assert abs(certificate.gap) < 1e-9
 
 
-@pytest.mark.parametrize("norm", ["l1", "l21", "mcp", "scad"])
-def test_dual_map_is_the_proximal_point_no_grid_point_is_better(norm):
-    lambda1, beta = 0.8, torch.tensor([1.5], dtype=torch.float64)
-    penalty = ElasticPenalty(lambda1, 0.0, norm)
-    grid = torch.linspace(-8, 8, 4001, dtype=torch.float64)[:, None]
-    for start in torch.linspace(-6, 6, 61, dtype=torch.float64):
-        ascended = start.view(1, 1)
-        radius = torch.tensor([lambda1], dtype=torch.float64)
-        dual = apply_projection(ascended, radius, beta, norm, penalty.concavity)
-        point = (ascended - dual) / beta
-        worth = edge_penalty(point, penalty) + beta / 2 * (point - ascended / beta)[:, 0] ** 2
-        every = edge_penalty(grid, penalty) + beta / 2 * (grid - ascended / beta)[:, 0] ** 2
-        assert float(worth) <= float(every.min()) + 1e-12
-
-
 @given(norm=st.sampled_from(["l1", "l21"]), radius=st.sampled_from([0.0, 1e-3, 1.0, 1e3]))
 def test_projection_is_idempotent_and_inside_the_ball(norm, radius):
     ball = torch.tensor([radius], dtype=torch.float64)
-    once = apply_projection(normal_rows(9, 4), ball, ball, norm, None)
-    reach = once.abs().max(-1).values if norm == "l1" else once.norm(dim=-1)
-    assert float(reach.max()) <= radius * (1 + 1e-12)
-    torch.testing.assert_close(apply_projection(once, ball, ball, norm, None), once)
+    penalty = penalty_by_name(norm)
+    once = penalty.project(normal_rows(9, 4), ball, ball)
+    assert float(penalty.dual_norm(once).max()) <= radius * (1 + 1e-12)
+    torch.testing.assert_close(penalty.project(once, ball, ball), once)
 
 
 def test_dual_outside_the_ball_bounds_nothing_without_lambda2():
@@ -138,3 +122,12 @@ def test_certificate_of_plain_aggregation_is_refused():
     dual = normal_rows(graph.num_edges, 1)
     with pytest.raises(ValueError, match="lambda2 must be finite"):
         certify(x, dual, x, graph, ElasticPenalty(1.0, float("inf")))
+
+
+def test_the_distance_bound_is_reached_where_nothing_couples_the_nodes():
+    graph = random_graph(8, 12, seed=3)
+    x = normal_rows(graph.num_nodes, 2, seed=0).double()
+    signal = normal_rows(graph.num_nodes, 2, seed=1).double()
+    dual = torch.zeros(graph.num_edges, 2, dtype=torch.float64)
+    found = certify(signal, dual, x, graph, ElasticPenalty(0.0, 0.0))
+    assert found.distance_bound == pytest.approx(float((signal - x).norm()), rel=1e-9)

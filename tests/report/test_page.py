@@ -2,26 +2,12 @@
 
 import json
 import re
-import shutil
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
+from browsing import opened
 from elasticgnn.experiment import load_spec, spec_names
 from elasticgnn.report import build_table, write_page
-
-CHROMIUM = "/usr/bin/chromium"
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="module")
@@ -31,32 +17,11 @@ def page_file(results, tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def browser():
-    if not Path(CHROMIUM).exists() or shutil.which("chromium") is None:
-        pytest.skip("no Chromium (Debian: apt-get install chromium)")
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield started
-        started.close()
-
-
 @pytest.fixture(params=[(1280, 900, "light"), (390, 844, "dark")], ids=["desktop", "phone"])
 def page(browser, page_file, request):
     """The opened page; anything that goes wrong in it or leaves the machine fails the test."""
-    width, height, scheme = request.param
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, offline=True
-    )
-    opened = context.new_page()
-    problems = []
-    opened.on("pageerror", lambda error: problems.append(str(error)))
-    opened.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-    opened.on("request", lambda r: problems.append(r.url) if r.url.startswith("http") else None)
-    opened.goto(page_file.as_uri())
-    yield opened
-    assert problems == []
-    context.close()
+    with opened(browser, page_file, request.param) as page:
+        yield page
 
 
 def test_the_page_is_one_file_that_names_no_other(page_file):
@@ -68,7 +33,8 @@ def test_the_page_is_one_file_that_names_no_other(page_file):
 
 
 def test_every_study_has_its_section_and_the_page_never_scrolls_sideways(page):
-    assert page.locator("section").count() == len(spec_names())
+    assert page.locator("section").count() == len(spec_names()) + 1
+    assert page.locator("#claims tbody tr").count() == 14
     sizes = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert sizes[0] <= sizes[1]
 
@@ -139,4 +105,4 @@ def test_data_cannot_break_out_of_the_page(results, tmp_path):
 
 def test_a_page_without_results_says_so(tmp_path):
     write_page([build_table(load_spec("table3"), tmp_path)], tmp_path / "page.html")
-    assert '{"studies":[]}' in (tmp_path / "page.html").read_text("utf-8")
+    assert '"studies":[]}' in (tmp_path / "page.html").read_text("utf-8")

@@ -8,7 +8,7 @@ from scipy import stats
 
 from elasticgnn.experiment import summarize
 from elasticgnn.experiment.spec import Published, Tolerance
-from elasticgnn.report.statistics import paired, verdict
+from elasticgnn.report.statistics import is_within, paired, verdict
 
 
 def test_the_interval_is_students():
@@ -46,13 +46,24 @@ def test_pairs_must_match():
 @pytest.mark.parametrize(
     ("mean", "std", "word"),
     [
-        (81.6, 1.0, "within"),  # 2 deviations are wider than 1.5 points
-        (79.9, 0.1, "within"),  # 1.5 points are wider than 2 deviations
-        (78.4, 0.1, "below"),
+        (81.6, 1.0, "within"),
+        (80.5, 0.1, "within"),  # half a point is wider than 2 deviations
+        (79.4, 0.1, "below"),
         (82.1, 1.0, "above"),
-        (82.0, None, "above"),
-        (78.5, None, "within"),
+        (80.6, None, "above"),
+        (79.5, None, "within"),
     ],
 )
 def test_a_verdict_allows_for_the_wider_of_both_margins(mean, std, word):
-    assert verdict(mean, Published(80.0, std), Tolerance(2.0, 1.5)) == word
+    assert verdict(mean, Published(80.0, std), Tolerance(2.0, 0.5)) == word
+
+
+def test_no_floor_is_wider_than_half_a_point():
+    with pytest.raises(ValueError, match=r"points must be in \[0, 0.5\], got 1.5"):
+        Tolerance(2.0, 1.5)
+
+
+def test_one_deviation_is_less_than_two():
+    assert is_within(81.0, Published(80.0, 1.0), 1.0, 0.5)
+    assert not is_within(81.5, Published(80.0, 1.0), 1.0, 0.5)
+    assert is_within(81.5, Published(80.0, 1.0), 2.0, 0.5)

@@ -25,7 +25,7 @@ def expected_lines(block):
 
 
 def test_page_has_examples():
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 4
     assert len(COMMANDS) == 3
 
 

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
-SMALLER = {"image": {"side": 24}, "sensors": {"count": 120}, "citation": {}}
+SMALLER = {
+    "image": {"side": 24},
+    "sensors": {"count": 120},
+    "citation": {},
+    "copynumber": {"probes": 200},
+    "trend": {"days": 90},
+    "houses": {"side": 12},
+    "counts": {"side": 14},
+}
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in GALLERY.glob("*.py")))

@@ -68,3 +68,31 @@ def test_gradient_reaches_observed_nodes_only():
 def test_no_gradient_is_attached_when_none_is_asked_for():
     graph = random_graph(2, 8)
     assert not minimise(torch.zeros(8), graph, ElasticPenalty(0.1, 0.2)).value.requires_grad
+
+
+@pytest.mark.parametrize("norm", ["l1", "l21"])
+def test_second_derivatives_equal_the_unrolled_ones(norm):
+    graph, leaves, direction = problem(1, "degree")
+    x, weight, lambda1, lambda2 = leaves
+    at, penalty = graph.with_weight(weight), ElasticPenalty(lambda1, lambda2, norm)
+    solved = minimise(x, at, penalty, rtol=1e-15).value
+    unrolled = elastic_message_passing(x, at, penalty, 600)
+    results = []
+    for value in (solved, unrolled):
+        loss = (value * direction).sum() + value.pow(3).sum()
+        first = torch.autograd.grad(loss, leaves, create_graph=True)
+        mixed = sum(part.square().sum() for part in first) + (first[0] * value).sum()
+        results.append(torch.autograd.grad(mixed, leaves))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+
+
+def test_gradgradcheck_of_the_minimiser():
+    graph, (x, weight, lambda1, lambda2), _ = problem(0, "none")
+
+    def solve(x, weight, lambda1, lambda2):
+        penalty = ElasticPenalty(lambda1, lambda2)
+        return minimise(x, graph.with_weight(weight), penalty, rtol=1e-15).value
+
+    leaves = (x, weight, lambda1, lambda2)
+    assert torch.autograd.gradgradcheck(solve, leaves, atol=1e-4, rtol=1e-3, fast_mode=True)

@@ -14,7 +14,7 @@ from elasticgnn.solver.reference import PlainAscent
 from marks import needs_kernels
 from solver_signals import random_graph
 
-STRENGTHS = np.geomspace(0.02, 3.0, lanes.LANES)
+STRENGTHS = np.geomspace(0.02, 3.0, lanes.ASCENTS)
 
 
 def normal(*shape, seed=0):
@@ -62,11 +62,11 @@ def test_lanes_have_the_same_bits_on_any_number_of_threads(channels, norm):
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(3)  # room for their sums
-        one, three = (lane_ascent(instance, [None] * lanes.LANES) for _ in range(2))
+        one, three = (lane_ascent(instance, [None] * lanes.ASCENTS) for _ in range(2))
     finally:
         torch.set_num_threads(before)
-    loops().solver_lanes(one.handle, 12, 1)
-    loops().solver_lanes(three.handle, 12, 3)
+    loops().solver_ascents(one.handle, 12, 1)
+    loops().solver_ascents(three.handle, 12, 3)
     assert np.abs(one.flow).max() > 0
     assert np.array_equal(one.flow, three.flow)
     assert np.array_equal(one.age, three.age)
@@ -97,13 +97,13 @@ def test_a_lane_that_is_stuck_is_solved_alone(monkeypatch):
     x, graph, values = normal(400, 1), grid_graph(20, 20), log_grid(3.0, 8, span=0.1)
     alone = []
 
-    def solve(instance, stop, guess):
-        alone.append(instance.lambda1)
-        return real(instance, stop, guess)
+    def solve(prepared, stop, guess, method):
+        alone.append(prepared.instance.lambda1)
+        return real(prepared, stop, guess, method)
 
     real = lanes.solve
     monkeypatch.setattr(lanes, "solve", solve)
-    monkeypatch.setattr(lanes, "LONGEST_BLOCK", -1)
+    monkeypatch.setattr(lanes, "FLOAT32_PATIENCE", -1)
     path = minimise_path(x, graph, values)
     assert path.certified
     assert alone
@@ -136,4 +136,4 @@ def test_values_far_apart_all_begin_at_zero():
 
 @needs_kernels
 def test_python_and_the_loops_agree_on_the_number_of_lanes():
-    assert loops().LANES == lanes.LANES
+    assert loops().ASCENTS == lanes.ASCENTS

@@ -6,10 +6,19 @@ from scipy.optimize import linprog
 
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import cross_validate, lambda1_max, log_grid, minimise, minimise_path
-from elasticgnn.solver.backends import PlainBackend
+from elasticgnn.solver import (
+    cross_validate,
+    lambda1_max,
+    log_grid,
+    minimise,
+    minimise_path,
+    noise_grid,
+    select,
+)
+from elasticgnn.solver.factor import BandFactor
+from elasticgnn.solver.freedom import degrees_of_freedom
 from elasticgnn.solver.lanes import LaneAscent
-from elasticgnn.solver.select import degrees_of_freedom, noise_level
+from elasticgnn.solver.noise import noise_level
 from marks import needs_kernels
 from solver_signals import chain, random_graph, steps
 
@@ -64,6 +73,16 @@ def test_solution_is_flat_at_lambda1_max_and_not_just_below(norm):
     assert counts[0] > graph.num_components == counts[1]
 
 
+@pytest.mark.parametrize("norm", ["l1", "l21"])
+def test_lambda1_max_of_a_chain_is_the_largest_of_its_sums(norm):
+    x = torch.randn(50, 2, generator=generator(), dtype=torch.float64)
+    sums = (x - x.mean(0)).cumsum(0)[:-1]
+    expected = sums.abs().max() if norm == "l1" else sums.norm(dim=1).max()
+    found = lambda1_max(x, chain(50), norm=norm)
+    assert found.value == pytest.approx(float(expected), rel=1e-12)
+    assert found.lower == found.upper == found.value
+
+
 def test_lambda1_max_of_a_flat_signal_is_zero():
     assert lambda1_max(torch.ones(5, dtype=torch.float64), chain(5)).value == 0.0
 
@@ -80,13 +99,10 @@ def test_path_answers_in_the_order_asked_and_equals_single_solves():
 
 
 def test_interrupt_ends_a_path(monkeypatch):
-    def interrupted(backend):
-        if backend.ascent.age:
-            raise KeyboardInterrupt
-        return real(backend)
+    def interrupted(factor, values):
+        raise KeyboardInterrupt
 
-    real = PlainBackend.look
-    monkeypatch.setattr(PlainBackend, "look", interrupted)
+    monkeypatch.setattr(BandFactor, "factorise", interrupted)
     with pytest.raises(KeyboardInterrupt):
         minimise_path(steps(generator()), chain(120), [0.1, 1.0], order=1)
 
@@ -147,6 +163,13 @@ def test_degrees_of_freedom_are_the_trace_of_the_derivative():
         return minimise(rows, graph, penalty, rtol=1e-13).value
 
     trace = torch.autograd.functional.jacobian(signal, x).reshape(16, 16).trace()
+    assert solution.degrees_of_freedom(generator()) == degrees_of_freedom(
+        x, graph, penalty, solution, ones, generator()
+    )
+    alone = minimise(x[:, 0], graph, ElasticPenalty(0.2, 0.0))
+    assert alone.degrees_of_freedom() == int(alone.pieces().max()) + 1
+    with pytest.raises(ValueError, match="generator must be given"):
+        solution.degrees_of_freedom()
     guesses = [
         degrees_of_freedom(x, graph, penalty, solution, ones, generator(k)) for k in range(40)
     ]
@@ -163,3 +186,57 @@ def test_unknown_criterion_is_refused():
     graph = Graph.from_edges([(0, 1)])
     with pytest.raises(ValueError, match="criterion must be one of"):
         cross_validate(torch.zeros(2), graph, [1.0], criterion="aic", generator=generator())
+
+
+@pytest.mark.parametrize("jump", [3.0, 3000.0])
+def test_choice_by_held_out_nodes_does_not_depend_on_the_height_of_jumps(jump):
+    levels = torch.tensor([0.0, 1.0, -1.0, 0.5], dtype=torch.float64)
+    clean, graph = (levels * jump).repeat_interleave(60), chain(240)
+    x = clean + torch.randn(240, generator=generator(3), dtype=torch.float64)
+    grid = noise_grid(x, graph, torch.ones(240))
+    found = cross_validate(x, graph, grid, generator=generator(1))
+    assert found.certified
+    risks = [float((s.value - clean).square().mean()) for s in minimise_path(x, graph, grid)]
+    assert float((found.solution.value - clean).square().mean()) < 2 * min(risks)
+
+
+def test_choice_says_when_its_folds_were_not_certified(monkeypatch):
+    monkeypatch.setattr(select.Path, "usable", property(lambda path: False))
+    with pytest.warns(select.UncertifiedFoldWarning, match="not certified"):
+        found = cross_validate(steps(generator()), chain(120), [0.1, 1.0], generator=generator())
+    assert not found.certified
+
+
+def test_choice_stands_nodes_that_hang_on_edges_of_weight_zero():
+    weight = torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
+    index = torch.tensor([[0, 1, 2], [1, 2, 3]])
+    graph = Graph.from_edge_index(index, 4, weight, undirected=True, normalization="none")
+    x = torch.tensor([0.0, 0.1, 0.2, 5.0], dtype=torch.float64)
+    assert cross_validate(x, graph, [0.1], generator=generator()).solution.certified
+
+
+def test_one_standard_error_rule_takes_the_stronger_of_equals():
+    x, values = steps(generator(3)), [0.01, 0.1, 0.4, 1.0, 2.0]
+    least, rule = (
+        cross_validate(x, chain(120), values, rule=rule, generator=generator(1))
+        for rule in ("least", "one-standard-error")
+    )
+    assert rule.lambda1 >= least.lambda1
+    place = values.index(rule.lambda1)
+    best = int(rule.scores[0].argmin())
+    assert rule.scores[0, place] <= rule.scores[0, best] + rule.errors[0, best]
+
+
+def test_given_sigma_is_used_by_steins_estimate():
+    x, graph, values = steps(generator(3)), chain(120), [0.01, 0.1, 0.4, 1.0, 30.0]
+    kept = cross_validate(x, graph, values, criterion="sure", sigma=0.0, generator=generator())
+    assert kept.lambda1 == 0.01  # without noise the signal is best left alone
+    assert kept.sigma == 0.0
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0, 2.0])
+def test_noise_of_rounded_data_is_found(step):
+    levels = torch.tensor([0.0, 10.0, -10.0], dtype=torch.float64).repeat_interleave(800)
+    x = levels + torch.randn(2400, generator=generator(), dtype=torch.float64)
+    rounded = (x / step).round() * step
+    assert 0.6 < noise_level(rounded, chain(2400), torch.ones(2400)) < 1.6

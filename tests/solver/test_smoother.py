@@ -4,13 +4,16 @@ import pickle
 
 import numpy as np
 import pandas
+import polars
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import check_estimator
 
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
+from elasticgnn.solver.regressor import ElasticRegressor
 from elasticgnn.solver.smoother import EXPECTED_FAILED_CHECKS, ElasticSmoother
 from solver_signals import chain, random_graph, steps
 
@@ -65,3 +68,48 @@ def test_missing_rows_are_interpolated():
 def test_graph_of_another_size_is_refused():
     with pytest.raises(ValueError, match=r"X must have one row per node of the graph \(4\), got 3"):
         ElasticSmoother().fit(np.zeros((3, 1)), graph=chain(4))
+
+
+def test_graph_may_stand_in_the_constructor_and_survives_a_clone():
+    graph, rows = random_graph(4, 15), np.random.default_rng(0).normal(size=(15, 2))
+    held = clone(ElasticSmoother(0.3, graph=graph)).fit(rows)
+    np.testing.assert_array_equal(held.value_, ElasticSmoother(0.3).fit(rows, graph=graph).value_)
+
+
+def test_nan_is_a_missing_value_and_is_filled():
+    rows = np.array([[0.0, 5.0], [np.nan, 5.0], [0.1, np.nan], [0.2, 5.0]])
+    value = ElasticSmoother(0.01).fit_transform(rows)
+    assert np.isfinite(value).all()
+    assert value[2, 1] == pytest.approx(5.0, abs=0.1)
+
+
+def test_other_rows_are_smoothed_with_the_same_sample_weights():
+    rows, weight = np.array([[0.0], [9.0], [2.0]]), [1, 0, 1]
+    smoother = ElasticSmoother(0.0, 1.0).fit(rows, sample_weight=weight)
+    other = rows + np.array([[1.0], [-50.0], [1.0]])
+    expected = ElasticSmoother(0.0, 1.0).fit_transform(other, sample_weight=weight)
+    np.testing.assert_allclose(smoother.transform(other), expected)
+
+
+def test_polars_output_keeps_the_names():
+    out = ElasticSmoother(0.1).set_output(transform="polars")
+    frame = out.fit_transform(polars.DataFrame({"a": [0.0, 1.0, 5.0], "b": [1.0, 1.0, 2.0]}))
+    assert isinstance(frame, polars.DataFrame)
+    assert frame.columns == ["a", "b"]
+
+
+def test_grid_search_leaves_out_nodes_and_finds_the_strength():
+    values = steps(torch.Generator().manual_seed(3)).numpy()[:, 0]
+    search = GridSearchCV(
+        ElasticRegressor(chain(120)),
+        {"lambda1": [1e-3, 0.4, 100.0]},
+        cv=KFold(5, shuffle=True, random_state=0),
+    ).fit(np.arange(120)[:, None], values)
+    assert search.best_params_ == {"lambda1": 0.4}
+    assert search.best_estimator_.certified_
+    assert search.best_estimator_.score(np.arange(120)[:, None], values) > 0.9
+
+
+def test_nodes_that_the_graph_does_not_have_are_refused():
+    with pytest.raises(ValueError, match=r"node numbers below 4, got 4"):
+        ElasticRegressor(chain(4)).fit([[0], [4]], [1.0, 2.0])

@@ -1,13 +1,15 @@
 """The training loop: selection, determinism, restored weights."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from elasticgnn.data import Split
 from elasticgnn.nn import MODEL_NAMES, ElasticGNN, ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model
-from elasticgnn.training.fused import can_fuse, fit_fused
 from elasticgnn.training.loop import accuracy, fit_by_autograd
+from elasticgnn.training.population.single import can_fuse, fit_fused
 from elasticgnn.training.record import EpochResult, Record
 from training_task import small_split, small_task
 
@@ -56,7 +58,8 @@ def test_the_weights_of_the_selected_epoch_are_restored(name):
     assert accuracy(logits, TASK.labels, SPLIT.val) == pytest.approx(history.val_accuracy)
     assert accuracy(logits, TASK.labels, SPLIT.test) == pytest.approx(history.test_accuracy)
     assert history.val_accuracy == max(history.val_curve)
-    assert history.selected_epoch == history.val_curve.index(max(history.val_curve))
+    best = [k for k, value in enumerate(history.val_curve) if value == max(history.val_curve)]
+    assert history.selected_epoch == min(best, key=lambda k: history.val_loss[k])
 
 
 @pytest.mark.parametrize("name", ["elastic", "mlp", "appnp"])
@@ -73,8 +76,6 @@ def test_compiled_loops_equal_autograd(name):
 
 
 def test_dense_features_train_like_sparse_ones():
-    from dataclasses import replace
-
     dense = replace(TASK, features=TASK.features.to_dense())
     curves = []
     for task in (TASK, dense):
@@ -89,8 +90,6 @@ def test_any_module_can_be_the_backbone():
     backbone = torch.nn.Sequential(torch.nn.Linear(TASK.num_features, 8), torch.nn.Linear(8, 3))
     model = ElasticGNN(TASK.num_features, 8, 3, backbone=backbone)
     assert not can_fuse(model, TASK)
-    from dataclasses import replace
-
     dense = replace(TASK, features=TASK.features.to_dense())
     generator = torch.Generator().manual_seed(0)
     history = fit(model, dense, SPLIT, TrainingPlan(epochs=30), generator)
@@ -108,13 +107,30 @@ def test_patience_ends_the_training():
     assert history.epochs < 200
 
 
-def test_the_first_of_equally_good_epochs_is_selected():
-    record = Record(None)
-    for value in (0.5, 0.7, 0.7, 0.6):
-        record.add(EpochResult(0.0, 0.0, value, value / 2))
-    history = record.history(1.0)
+def selected(ties, *epochs):
+    record = Record(None, ties)
+    for val_loss, accuracy_ in epochs:
+        record.add(EpochResult(0.0, val_loss, accuracy_, accuracy_ / 2))
+    return record.history(1.0)
+
+
+def test_validation_loss_decides_between_equally_accurate_epochs():
+    history = selected("loss", (0.9, 0.7), (0.5, 0.7), (0.6, 0.7), (0.1, 0.6))
     assert history.selected_epoch == 1
     assert (history.val_accuracy, history.test_accuracy) == (0.7, 0.35)
+
+
+def test_the_first_of_equally_good_epochs_is_selected_in_the_papers_studies():
+    assert selected("first", (0.9, 0.5), (0.8, 0.7), (0.5, 0.7), (0.1, 0.6)).selected_epoch == 1
+
+
+def test_a_majority_that_no_epoch_beats_does_not_select_the_untrained_network():
+    labels = torch.where(torch.arange(TASK.num_nodes) % 5 == 0, 1, 0)
+    task = replace(TASK, labels=labels, class_names=("no", "yes"))
+    generator = torch.Generator().manual_seed(0)
+    model = make_model(ModelSettings(), task, generator)
+    history = fit(model, task, small_split(task), TrainingPlan(epochs=30), generator)
+    assert history.val_loss[history.selected_epoch] < history.val_loss[0]
 
 
 def test_without_validation_nodes_the_last_epoch_is_selected():
@@ -139,6 +155,7 @@ def test_a_split_without_training_nodes_is_refused():
     ("change", "message"),
     [
         ({"epochs": 0}, "epochs must be >= 1"),
+        ({"ties": "last"}, "ties must be one of"),
         ({"patience": 0}, "patience must be >= 1 or None"),
         ({"weight_decay": float("nan")}, "weight_decay must be a finite number >= 0"),
     ],

@@ -9,6 +9,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
+from elasticgnn.features import SparseFeatures
 from elasticgnn.nn import MODEL_NAMES, ModelSettings
 from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model, trained_on
 from training_task import small_split, small_task
@@ -63,12 +64,39 @@ def test_predicting_with_other_features_is_refused():
         trained().predict(other)
 
 
+def named(names, features=TASK.features):
+    return replace(TASK, features=features, feature_names=names)
+
+
+def test_columns_are_found_by_name(tmp_path):
+    names = tuple(f"word {k}" for k in range(TASK.num_features))
+    trained(task=named(names)).save(tmp_path / "m.safetensors")
+    model = TrainedModel.load(tmp_path / "m.safetensors")
+    expected = model.predict(named(names)).probability
+    dense = TASK.features.to_dense()
+    more = torch.cat([torch.ones(TASK.num_nodes, 1), dense.flip(1)], dim=1)
+    for features in (more, SparseFeatures.from_dense(more)):
+        other = named(("new", *reversed(names)), features)
+        said = model.predict(other).probability
+        torch.testing.assert_close(said, expected, rtol=1e-5, atol=1e-6)
+        assert "does not know are left out: new" in model.with_known_columns(other).notes[-1]
+    with pytest.raises(ValueError, match=r"got none called 'word 0' and 1 more"):
+        model.predict(named(names[2:], dense[:, 2:]))
+
+
+def test_a_model_of_features_asks_for_them():
+    alone = replace(TASK, features=structural_features(TASK.graph), made_features=True)
+    with pytest.raises(ValueError, match=r"features must be given \(--features\).*24 columns"):
+        trained().predict(alone)
+
+
 def nameless(seed=0):
     """A task whose features are stand-ins made from the graph."""
     task = small_task(seed=seed)
     ids = tuple(f"n{i}" for i in range(task.num_nodes))
+    features = structural_features(task.graph)
     return replace(
-        task, features=structural_features(task.graph), notes=(NOTE,), node_ids=ids, split=None
+        task, features=features, notes=(NOTE,), node_ids=ids, split=None, made_features=True
     )
 
 
@@ -134,7 +162,7 @@ def test_junk_is_refused(content, tmp_path):
 
 def test_a_safetensors_file_of_another_kind_is_refused(tmp_path):
     save_file({"w": torch.ones(2)}, tmp_path / "other.safetensors")
-    with pytest.raises(ValueError, match="must be of format 'elasticgnn model 1'"):
+    with pytest.raises(ValueError, match="must be of format 'elasticgnn model 2'"):
         TrainedModel.load(tmp_path / "other.safetensors")
 
 

@@ -7,8 +7,10 @@ import torch
 
 from elasticgnn.data import Split
 from elasticgnn.nn import ModelSettings
+from elasticgnn.problem import PENALTIES
 from elasticgnn.training import Run, TrainingPlan, fit, fit_population, make_model
-from elasticgnn.training.population import batches, fit_alone
+from elasticgnn.training.population.fit_population import batches, fit_alone
+from elasticgnn.training.population.run import run_of
 from marks import needs_kernels
 from training_task import small_split, small_task
 
@@ -30,6 +32,10 @@ def varied_runs(task=TASK):
     ]
 
 
+def fit_for(epochs, runs, settings=ModelSettings(), **options):
+    return fit_population(TASK, runs, settings, TrainingPlan(epochs=epochs), **options)
+
+
 def assert_same_course(a, b, tolerance=2e-5):
     # Sums in another order: float32 rounding, grown a little over the epochs.
     torch.testing.assert_close(torch.tensor(a.loss), torch.tensor(b.loss), rtol=0, atol=tolerance)
@@ -44,8 +50,8 @@ def assert_same_course(a, b, tolerance=2e-5):
 @pytest.mark.parametrize("hidden", [64, 16, 5, 80])
 def test_each_run_equals_autograd(hidden):
     runs = varied_runs()
-    together = fit_population(TASK, runs, hidden_channels=hidden, epochs=12, steps=4)
     settings, plan = ModelSettings(hidden_channels=hidden, steps=4), TrainingPlan(epochs=12)
+    together = fit_population(TASK, runs, settings, plan)
     for run, history in zip(runs, together, strict=True):
         assert_same_course(history, fit_alone(TASK, run, settings, plan, False))
 
@@ -54,17 +60,17 @@ def test_each_run_equals_autograd(hidden):
 def test_any_number_of_classes_equals_autograd(classes):
     task = small_task(classes, n=12 * classes)
     runs = varied_runs(task)[:2]
-    together = fit_population(task, runs, epochs=6, steps=3)
     settings, plan = ModelSettings(steps=3), TrainingPlan(epochs=6)
+    together = fit_population(task, runs, settings, plan)
     for run, history in zip(runs, together, strict=True):
         assert_same_course(history, fit_alone(task, run, settings, plan, False))
 
 
 def test_each_run_equals_itself_alone():
     runs = varied_runs()
-    together = fit_population(TASK, runs, epochs=25)
+    together = fit_for(25, runs)
     for run, history in zip(runs, together, strict=True):
-        assert_same_course(history, fit_population(TASK, [run], epochs=25)[0])
+        assert_same_course(history, fit_for(25, [run])[0])
 
 
 def test_a_population_of_one_equals_fit():
@@ -74,15 +80,15 @@ def test_a_population_of_one_equals_fit():
     model = make_model(settings, TASK, generator)
     plan = TrainingPlan(run.learning_rate, run.weight_decay, epochs=15)
     alone = fit(model, TASK, run.split, plan, generator)
-    (member,) = fit_population(TASK, [run], epochs=15, keep_weights=True)
+    (member,) = fit_for(15, [run], keep_weights=True)
     assert_same_course(alone, member)
-    for name, value in model.state_dict().items():
+    for name, value in model.named_parameters():
         torch.testing.assert_close(value, member.weights[name])
 
 
 def test_the_kept_weights_give_the_selected_accuracy():
     run = varied_runs()[0]
-    (history,) = fit_population(TASK, [run], epochs=30, keep_weights=True)
+    (history,) = fit_for(30, [run], keep_weights=True)
     settings = ModelSettings(lambda1=run.lambda1, lambda2=run.lambda2)
     model = make_model(settings, TASK, torch.Generator()).eval()
     model.load_state_dict(history.weights)
@@ -93,20 +99,20 @@ def test_the_kept_weights_give_the_selected_accuracy():
 
 def test_finished_runs_leave_and_the_others_go_on_unchanged():
     runs = varied_runs()
-    patient = fit_population(TASK, runs, epochs=60, patience=8)
+    patient = fit_population(TASK, runs, ModelSettings(), TrainingPlan(epochs=60, patience=8))
     lengths = {history.epochs for history in patient}
     assert len(lengths) > 1
-    endless = fit_population(TASK, runs, epochs=max(lengths))
+    endless = fit_for(max(lengths), runs)
     for short, long in zip(patient, endless, strict=True):
         assert short.epochs - 1 - short.selected_epoch == 8 or short.epochs == 60
         # Who else is in the batch must not matter, to rounding.
         assert short.loss == pytest.approx(long.loss[: short.epochs], abs=1e-4)
 
 
-@pytest.mark.parametrize("norm", ["l21", "l1", "mcp", "scad"])
+@pytest.mark.parametrize("norm", [*PENALTIES])
 def test_every_norm_trains(norm):
     runs = [replace(run, lambda1=1.0, lambda2=3.0) for run in varied_runs()[:2]]
-    for history in fit_population(TASK, runs, norm=norm, epochs=60):
+    for history in fit_for(60, runs, ModelSettings(norm=norm)):
         assert history.test_accuracy > 0.5
 
 
@@ -116,7 +122,7 @@ def test_same_bits_on_one_and_two_threads():
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            results.append(fit_population(TASK, varied_runs(), epochs=8))
+            results.append(fit_for(8, varied_runs()))
     finally:
         torch.set_num_threads(before)
     for one, two in zip(*results, strict=True):
@@ -126,8 +132,8 @@ def test_same_bits_on_one_and_two_threads():
 
 def test_no_steps_is_an_mlp():
     run = replace(varied_runs()[0], lambda1=3.0)
-    (history,) = fit_population(TASK, [run], steps=0, epochs=10)
-    (mlp,) = fit_population(TASK, [replace(run, lambda1=0.0, lambda2=0.0)], epochs=10)
+    (history,) = fit_for(10, [run], ModelSettings(steps=0))
+    (mlp,) = fit_for(10, [replace(run, lambda1=0.0, lambda2=0.0)])
     assert history.loss == mlp.loss
 
 
@@ -143,7 +149,7 @@ def test_batches_name_every_run_once_and_keep_full_ones_of_one_kind():
 
 def test_progress_counts_every_run_epoch():
     seen = []
-    fit_population(TASK, varied_runs(), epochs=3, progress=lambda done, best: seen.append(done))
+    fit_for(3, varied_runs(), progress=lambda done, best: seen.append(done))
     assert sum(seen) == 3 * len(varied_runs())
 
 
@@ -151,7 +157,7 @@ def test_runs_without_training_nodes_are_refused():
     nothing = torch.empty(0, dtype=torch.int64)
     run = Run(Split(nothing, torch.arange(3), torch.arange(3, 6)))
     with pytest.raises(ValueError, match="split of run 0 must have training nodes"):
-        fit_population(TASK, [run])
+        fit_for(1, [run])
 
 
 @pytest.mark.parametrize(
@@ -166,3 +172,17 @@ def test_runs_without_training_nodes_are_refused():
 def test_bad_settings_of_a_run_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         replace(varied_runs()[0], **change)
+
+
+def test_models_that_are_no_elastic_ones_are_refused():
+    with pytest.raises(ValueError, match="settings must be of a two-layer elastic model"):
+        fit_for(1, varied_runs(), ModelSettings("gcn"))
+
+
+@pytest.mark.parametrize("settings", [ModelSettings("appnp", alpha=0.2), ModelSettings("mlp")])
+def test_appnp_and_mlp_train_as_the_elastic_models_they_are(settings):
+    plan, split = TrainingPlan(epochs=10), small_split(TASK)
+    (history,) = fit_population(TASK, [run_of(settings, plan, split, seed=3)], settings, plan)
+    generator = torch.Generator().manual_seed(3)
+    alone = fit(make_model(settings, TASK, generator), TASK, split, plan, generator)
+    assert history.loss == pytest.approx(alone.loss, abs=2e-5)

@@ -33,6 +33,7 @@ class Flippable:
         self.flipped: list[tuple[int, int]] = []
         self.used = set[tuple[int, int]]()
         threshold = constraints.degree_test
+        self.node_budget = constraints.node_budget(self.degree)
         self.test = None if threshold is None else DegreeTest(PowerLaw.of(self.degree), threshold)
 
     def adjacency(self, dtype: str) -> csr_array:
@@ -59,6 +60,8 @@ class Flippable:
         ends = self.degree[[tail, head]]
         if edge and self.constraints.keep_last_edge and ends.min() <= 1:
             return False
+        if self.node_budget is not None and self.node_budget[[tail, head]].min() < 1:
+            return False
         if self.test is None:
             return True
         step = -1 if edge else 1
@@ -83,5 +86,7 @@ class Flippable:
         edge = place < self.keys.size and self.keys[place] == key
         self.keys = np.delete(self.keys, place) if edge else np.insert(self.keys, place, key)
         self.degree[[tail, head]] += -1 if edge else 1
+        if self.node_budget is not None:
+            self.node_budget[[tail, head]] -= 1
         self.flipped.append((tail, head))
         self.used.add((tail, head))

@@ -8,7 +8,15 @@ from elasticgnn.graph import Graph
 
 @dataclass(frozen=True)
 class AttackBudget:
-    """Flips as a share of the graph's edges (`rate`, rounded down) or as a number (`edges`)."""
+    """Flips as a share of the graph's edges (`rate`, rounded down) or as a number (`edges`).
+
+    >>> from elasticgnn.attack import AttackBudget
+    >>> AttackBudget(edges=5).flips(task.graph)
+    5
+    >>> AttackBudget(rate=2.0, edges=5)
+    Traceback (most recent call last):
+    ValueError: budget must be one of rate or edges, got 2.0, 5
+    """
 
     rate: float | None = None
     edges: int | None = None

@@ -17,15 +17,29 @@ class Constraints:
 
     `keep_last_edge`: no removal may isolate a node. `degree_test`: the likelihood ratio between
     "both degree sequences follow one power law" and "each its own" stays below this number
-    (Nettack's test, usually 0.004); None leaves degrees free.
+    (Nettack's test, usually 0.004); None leaves degrees free. `node_share`: a node takes part in at
+    most this share of its degree of flips, rounded down (LR-BCD's local budget, usually 0.5).
+
+    >>> from elasticgnn.attack import Constraints
+    >>> Constraints(keep_last_edge=True, node_share=0.5).node_share
+    0.5
     """
 
     keep_last_edge: bool = True
     degree_test: float | None = None
+    node_share: float | None = None
 
     def __post_init__(self) -> None:
         if self.degree_test is not None and not self.degree_test > 0:
             raise ValueError(f"degree_test must be > 0 or None, got {self.degree_test}")
+        if self.node_share is not None and not self.node_share >= 0:
+            raise ValueError(f"node_share must be >= 0 or None, got {self.node_share}")
+
+    def node_budget(self, degrees: Degrees) -> Degrees | None:
+        """Flips that each node may take part in (n,), None: any number."""
+        if self.node_share is None:
+            return None
+        return np.floor(self.node_share * degrees + 1e-9).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -37,6 +51,7 @@ class PowerLaw:
 
     @classmethod
     def of(cls, degrees: Degrees) -> "PowerLaw":
+        """Count and sum of logarithms of the degrees that the power law is fitted to."""
         large = degrees[degrees >= LEAST_DEGREE]
         return cls(float(large.size), float(np.log(large).sum()))
 

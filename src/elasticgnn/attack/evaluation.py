@@ -9,7 +9,7 @@ from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan
 from elasticgnn.training.repeat import Repeated, fit_repeatedly
 
-PLAN = TrainingPlan(epochs=200)
+PLAN = TrainingPlan(epochs=200, ties="first")
 
 
 def fixed_or_drawn(task: NodeTask, seed: int) -> Split:

@@ -7,7 +7,6 @@ from torch import nn
 
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.problem.penalty import CONCAVE_NORMS
 
 # For networks trained with l21: training with a concave penalty that lets go of edges costs most of
 # the accuracy (docs/attacks.md has the measurements, and what they do not show).
@@ -15,7 +14,12 @@ HARDENED = ElasticPenalty(3.0, 0.0, "mcp", 2.5)
 
 
 def with_penalty(model: ElasticGNN, penalty: ElasticPenalty = HARDENED) -> ElasticGNN:
-    """A copy of `model`, same weights, that propagates with `penalty`."""
+    """A copy of `model`, same weights, that propagates with `penalty`.
+
+    >>> from elasticgnn.attack import with_penalty
+    >>> with_penalty(model).penalty.norm
+    'mcp'
+    """
     if not isinstance(model, ElasticGNN):
         raise ValueError(f"model must be an ElasticGNN, got {type(model).__name__}")
     if model.propagation.learnable:
@@ -31,10 +35,11 @@ def routes(model: nn.Module) -> list[nn.Module]:
     A concave penalty has no gradient on edges that it has torn. It is attacked through its convex
     and its less concave neighbour too, which have the same weights.
     """
-    if not isinstance(model, ElasticGNN) or model.penalty.norm not in CONCAVE_NORMS:
+    if not isinstance(model, ElasticGNN) or model.penalty.is_convex:
         return [model]
     penalty = model.penalty
-    assert penalty.concavity is not None  # concave penalties fill in their default
-    convex = replace(penalty, norm="l21", concavity=None)
+    if penalty.concavity is None:  # one of the user's own, which names no milder neighbour
+        return [model]
+    convex = replace(penalty, norm=penalty.edge_penalty.majoriser.name, concavity=None)
     milder = replace(penalty, concavity=2.4 * penalty.concavity)
     return [model, with_penalty(model, convex), with_penalty(model, milder)]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.data import NodeTask, Split
+from elasticgnn.files import write_whole
 from elasticgnn.graph import Graph
 
 FORMAT = "elasticgnn perturbation 1"
@@ -22,6 +23,11 @@ class Perturbation:
 
     `loss` is the attacker's objective along the way (larger is worse for the victim), `split` the
     nodes the attacker took as labelled. It belongs to one graph and is refused on any other.
+
+    >>> from elasticgnn.attack import AttackBudget, attack
+    >>> flips = attack(task, split, AttackBudget(edges=3), "random", generator=generator)
+    >>> len(flips), flips.apply(task.graph).num_edges - task.graph.num_edges
+    (3, 3)
     """
 
     pairs: Tensor
@@ -99,7 +105,7 @@ class Perturbation:
         lines = (
             f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in record.items()
         )
-        path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def component_task(task: NodeTask) -> NodeTask:
@@ -111,23 +117,33 @@ def component_task(task: NodeTask) -> NodeTask:
 
 
 def load_perturbation(path: Path) -> Perturbation:
-    """The perturbation saved at `path`; no code is run by reading it."""
+    """The perturbation saved at `path`; no code is run by reading it.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from elasticgnn.attack import AttackBudget, attack, load_perturbation
+    >>> flips = attack(task, split, AttackBudget(edges=3), "random", generator=generator)
+    >>> with TemporaryDirectory() as folder:
+    ...     flips.save(Path(folder) / "flips.json")
+    ...     len(load_perturbation(Path(folder) / "flips.json"))
+    3
+    """
     try:
-        record = json.loads(path.read_text())
-    except ValueError as error:
+        record = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} must be a perturbation in JSON, got {error}") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ValueError(f"{path} must be of format {FORMAT!r}, got another file")
     try:
         return from_record(record)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"{path} must have all fields of {FORMAT!r}, got {error!r}") from None
 
 
 def from_record(record: Mapping[str, Any]) -> Perturbation:
     """The perturbation of a parsed file."""
     return Perturbation(
-        pairs=torch.tensor(record["pairs"], dtype=torch.int64).reshape(-1, 2),
+        pairs=node_pairs(record["pairs"]),
         fingerprint=str(record["fingerprint"]),
         method=str(record["method"]),
         seed=int(record["seed"]),
@@ -136,6 +152,14 @@ def from_record(record: Mapping[str, Any]) -> Perturbation:
         split=None if record["split"] is None else Split.from_lists(record["split"]),
         task=str(record["task"]),
     )
+
+
+def node_pairs(rows: Any) -> Tensor:
+    """Rows of two whole numbers as (k, 2); nothing is rounded to a node."""
+    for row in rows:
+        if len(row) != 2 or not all(type(node) is int and node >= 0 for node in row):
+            raise ValueError(f"pairs must be rows of two node numbers, got {row!r}")
+    return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
 
 
 def flat_settings(settings: object) -> dict[str, Setting]:

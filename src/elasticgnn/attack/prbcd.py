@@ -1,14 +1,16 @@
-"""PRBCD (Geisler et al. 2021) and PGD (Xu et al. 2019) through any model's edge gradient.
+"""PRBCD (Geisler et al. 2021), PGD (Xu et al. 2019) and LR-BCD (Gosch et al. 2023).
 
+All go through a model's edge gradient.
 A block of random pairs is relaxed to shares in [0, 1]; gradient steps move the shares, projected
-onto the budget. Memory is bounded by the block; PGD is the same with all pairs as one block.
+onto the budget. Memory is bounded by the block; PGD is the same with all pairs as one block; LR-BCD
+has a budget per node (`Constraints.node_share`) beside the common one.
 """
 
 import torch
 from torch import Tensor
 
 from elasticgnn.attack.adjacency import Flippable
-from elasticgnn.attack.budget_projection import project_to_budget
+from elasticgnn.attack.budget_projection import project_to_budget, within_node_budget
 from elasticgnn.attack.relaxed import Block, key_pairs
 from elasticgnn.attack.search import Flips, Search
 
@@ -28,10 +30,23 @@ def prbcd(search: Search) -> Flips:
         losses.append(loss)
         slowing = max(0, epoch - settings.fresh_epochs) + 1
         step = rate / slowing**0.5
-        share = project_to_budget(share + step * gradient, search.flips).clamp(min=NEGLIGIBLE)
+        share = project(search, block, share + step * gradient).clamp(min=NEGLIGIBLE)
         if epoch < settings.fresh_epochs:
             block, share = renew(search, block, share)
     return best_sample(search, block, share, tuple(losses))
+
+
+def project(search: Search, block: Block, share: Tensor) -> Tensor:
+    """The shares within the budget, and within that of each node where there is one."""
+    inside = project_to_budget(share, search.flips)
+    graph = search.victim.task.graph
+    ends = torch.cat((graph.tail, graph.head))
+    degree = torch.bincount(ends, minlength=graph.num_nodes).numpy()
+    local = search.settings.constraints.node_budget(degree)
+    if local is None:
+        return inside
+    pairs = key_pairs(block.keys, graph.num_nodes)
+    return within_node_budget(inside, pairs, torch.from_numpy(local))
 
 
 def renew(search: Search, block: Block, share: Tensor) -> tuple[Block, Tensor]:

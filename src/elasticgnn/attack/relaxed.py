@@ -36,6 +36,7 @@ class Block:
 
     @classmethod
     def over(cls, graph: Graph, keys: Tensor) -> "Block":
+        """The block of the pairs `keys` beside the edges that the graph has."""
         present = edge_keys(graph)
         union = torch.unique(torch.cat((present, keys)))
         base = torch.zeros(len(union), dtype=graph.weight.dtype)

@@ -1,14 +1,19 @@
 """`attack`: flips on a task's graph by any method, as one record."""
 
+import copy
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from elasticgnn.attack.budget import AttackBudget
 from elasticgnn.attack.constraints import Constraints
+from elasticgnn.attack.evolution import Aim, EvolutionSettings, evolve
 from elasticgnn.attack.grbcd import grbcd
+from elasticgnn.attack.many_graphs import predictor
 from elasticgnn.attack.meta import MetattackSettings, metattack
+from elasticgnn.attack.methods import METHODS
 from elasticgnn.attack.perturbation import Perturbation, flat_settings
 from elasticgnn.attack.prbcd import prbcd
 from elasticgnn.attack.search import Flips, GradientSettings, Progress, Search
@@ -16,8 +21,8 @@ from elasticgnn.attack.simple import dice, random_flips
 from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask, Split
 
-METHODS = ("metattack", "prbcd", "grbcd", "pgd", "random", "dice")
-Settings = MetattackSettings | GradientSettings | Constraints
+Settings = MetattackSettings | GradientSettings | EvolutionSettings | Constraints
+NODE_SHARE = 0.5  # of a node's degree: LR-BCD's local budget where none is given
 LARGEST_PGD = 20_000_000  # pairs: beyond this a block is the way
 
 
@@ -39,9 +44,15 @@ def attack(
 ) -> Perturbation:
     """The flips that `method` finds within `budget`.
 
-    "metattack" needs no victim; "prbcd", "grbcd" and "pgd" go through the edge gradient of the
-    trained model `victim` and aim at `targets` (the split's test nodes when None); "random" and
-    "dice" need labels at most. `settings` are MetattackSettings, GradientSettings or Constraints.
+    "metattack" needs no victim; "prbcd", "grbcd", "pgd" and "lrbcd" go through the edge gradient of
+    the trained model `victim`, "eva" through its predictions alone; they aim at `targets` (the
+    split's test nodes when None). "random" and "dice" need labels at most. `settings` are
+    MetattackSettings, GradientSettings, EvolutionSettings or Constraints.
+
+    >>> from elasticgnn.attack import AttackBudget, attack
+    >>> flips = attack(task, split, AttackBudget(rate=0.05), "dice", generator=generator)
+    >>> len(flips) == AttackBudget(rate=0.05).flips(task.graph)
+    True
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
@@ -58,8 +69,11 @@ def attack(
         if victim is None:
             raise ValueError(f"victim must be a trained model for method {method!r}, got None")
         nodes = split.test if targets is None else targets
-        aimed = Victim(victim, task, nodes, loss=chosen.loss)
-        found = descend(method, Search(aimed, flips, chosen, generator, None, progress), split)
+        if isinstance(chosen, EvolutionSettings):
+            found = breed(task, nodes, flips, chosen, victim, generator, progress)
+        else:
+            aimed = Victim(victim, task, nodes, loss=chosen.loss)
+            found = descend(method, Search(aimed, flips, chosen, generator, None, progress), split)
     return Perturbation(
         pairs=found.pairs,
         fingerprint=task.graph.fingerprint,
@@ -74,9 +88,9 @@ def attack(
 
 def check_settings(method: str, settings: Settings | None) -> Settings:
     """The settings given, or the method's own; those of another method are refused."""
-    kind: type[Settings] = Constraints if method in ("random", "dice") else GradientSettings
-    if method == "metattack":
-        kind = MetattackSettings
+    kinds: dict[str, type[Settings]] = {"random": Constraints, "dice": Constraints}
+    kinds |= {"metattack": MetattackSettings, "eva": EvolutionSettings}
+    kind = kinds.get(method, GradientSettings)
     if settings is None:
         return kind()
     if not isinstance(settings, kind):
@@ -85,14 +99,47 @@ def check_settings(method: str, settings: Settings | None) -> Settings:
     return settings
 
 
+def breed(
+    task: NodeTask,
+    nodes: Tensor,
+    flips: int,
+    settings: EvolutionSettings,
+    victim: nn.Module,
+    generator: torch.Generator,
+    progress: Progress,
+) -> Flips:
+    """EvA against `victim`; the loss along the way is the share of nodes hit."""
+    if bool((task.labels[nodes] < 0).any()) or len(nodes) == 0:
+        raise ValueError("targets must be nodes of known class, got others or none")
+    aim = Aim(task.graph, nodes, task.labels, predictor(victim, task))
+    seed = int(torch.randint(2**62, (1,), generator=generator))
+    random = np.random.default_rng(seed)
+    return Flips(*evolve(aim, flips, settings, random, progress=progress))
+
+
 def descend(method: str, search: Search, split: Split) -> Flips:
     """The gradient attack `method`; its victim learns on meanwhile where the settings say so."""
     size, settings = search.victim.task.num_nodes, search.settings
+    if method == "lrbcd" and settings.constraints.node_share is None:
+        limits = replace(settings.constraints, node_share=NODE_SHARE)
+        search = replace(search, settings=replace(settings, constraints=limits))
     if method == "pgd":
         every = size * (size - 1) // 2
         if every > LARGEST_PGD:
             raise ValueError(f"pgd must have at most {LARGEST_PGD} pairs, got {every}: use prbcd")
         search = replace(search, settings=replace(settings, block_size=every, fresh_epochs=0))
+    tries = [descend_once(method, search, split) for _ in range(settings.restarts)]
+    return min(tries, key=lambda each: each[1])[0]
+
+
+def descend_once(method: str, search: Search, split: Split) -> tuple[Flips, tuple[float, float]]:
+    """One search from the victim's present weights, and what it leaves: accuracy, then -loss."""
+    victim, settings = search.victim, search.settings
+    before = copy.deepcopy(victim.model.state_dict())
     if settings.poisoning is not None:
-        search = replace(search, retrain=search.victim.follow(split, settings.poisoning))
-    return grbcd(search) if method == "grbcd" else prbcd(search)
+        search = replace(search, retrain=victim.follow(split, settings.poisoning))
+    found = grbcd(search) if method == "grbcd" else prbcd(search)
+    accuracy = victim.accuracy(victim.task.graph.with_edges_flipped(found.pairs))
+    if settings.restarts > 1:
+        victim.model.load_state_dict(before)
+    return found, (accuracy, -found.loss[-1])

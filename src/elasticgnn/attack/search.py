@@ -21,8 +21,13 @@ class GradientSettings:
 
     block_size: pairs relaxed together. epochs: gradient steps, the block being renewed after each
     of the first `fresh_epochs`. samples: discrete graphs drawn at the end, the best is kept.
+    restarts: searches from other random pairs, of which the one that hurts most is kept.
     poisoning: the victim is trained on while it is attacked. around_targets: only pairs with an
     attacked node at one end.
+
+    >>> from elasticgnn.attack import GradientSettings
+    >>> GradientSettings(block_size=100, epochs=5, fresh_epochs=4).loss
+    'tanh_margin'
     """
 
     loss: str = "tanh_margin"
@@ -31,13 +36,14 @@ class GradientSettings:
     fresh_epochs: int = 100
     learning_rate: float = 1000.0
     samples: int = 20
+    restarts: int = 1
     constraints: Constraints = field(default_factory=Constraints)
     poisoning: Retraining | None = None
     around_targets: bool = False
 
     def __post_init__(self) -> None:
         find_loss(self.loss)
-        for name in ("block_size", "epochs", "samples"):
+        for name in ("block_size", "epochs", "samples", "restarts"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
         if not 0 <= self.fresh_epochs <= self.epochs:

@@ -61,6 +61,7 @@ def other_class(keys: Tensor, labels: Tensor) -> Tensor:
 
 
 def shuffled(keys: Tensor, generator: torch.Generator) -> Tensor:
+    """The keys in an order drawn by `generator`."""
     return keys[torch.randperm(len(keys), generator=generator)]
 
 

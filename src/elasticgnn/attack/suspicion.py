@@ -1,4 +1,4 @@
-"""Which edges look wrong to a trained ElasticGNN, and how well that finds inserted ones."""
+"""Which edges look wrong to a trained model, and how well that finds inserted ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.operator import elastic_state
+from elasticgnn.training.forward import forward_on
 
 # The difference is informative on every attacked graph; what the ends are said to be helps where
 # the network is right about them, and misleads where the attack has won (docs/attacks.md).
@@ -25,8 +26,14 @@ class EdgeScores:
     score: weighted mean rank, in 0..1, of the four below it (WEIGHTS). difference: |delta_e| that
     the edge still bridges after propagation; proposed: the same before it, between what the
     backbone says of the two ends; disagreement: probability that the ends belong to different
-    classes; saturation: |Z_e| / lambda1, the share of its largest pull that the edge uses up.
-    label: predicted class of each node.
+    classes; saturation: |Z_e| / lambda1, the share of its bound that the dual uses up.
+    label: predicted class of each node. Models other than ElasticGNN have no dual: differences are
+    those of their logits with and without the graph, saturation is 0.
+
+    >>> from elasticgnn.attack import score_edges
+    >>> scores = score_edges(model, task)
+    >>> scores.without_worst(3).num_edges == task.graph.num_edges - 3
+    True
     """
 
     graph: Graph
@@ -52,28 +59,59 @@ class EdgeScores:
 
 @torch.no_grad()
 def score_edges(model: nn.Module, task: NodeTask, known: Tensor | None = None) -> EdgeScores:
-    """The edges of the task's graph as `model` sees them; `known` nodes speak by their label."""
-    if not isinstance(model, ElasticGNN):
-        raise ValueError(f"model must be an ElasticGNN to be inspected, got {type(model).__name__}")
+    """The edges of the task's graph as `model` sees them; `known` nodes speak by their label.
+
+    >>> from elasticgnn.attack import score_edges
+    >>> score_edges(model, task).score.shape == task.graph.weight.shape
+    True
+    """
     model.eval()
     graph = task.graph
-    before = model.logits(task.features).double()
-    state = elastic_state(before, graph, model.penalty, model.K)
-    probability = state.signal.softmax(1)
+    before, after, saturation = propagated(model, task)
+    probability = after.softmax(1)
     if known is not None and len(known):
         eye = torch.eye(task.num_classes, dtype=probability.dtype)
         probability[known] = eye[task.labels[known]]
     meeting = (probability[graph.tail] * probability[graph.head]).sum(1)
-    strength = float(model.penalty.lambda1)
-    pull = state.dual.flatten(1).norm(dim=1)
     return ranked(
         graph,
-        difference=graph.difference(state.signal).norm(dim=1),
+        difference=graph.difference(after).norm(dim=1),
         proposed=graph.difference(before).norm(dim=1),
         disagreement=1 - meeting,
-        saturation=pull / strength if strength > 0 else torch.zeros_like(pull),
+        saturation=saturation,
         label=probability.argmax(1),
     )
+
+
+def propagated(model: nn.Module, task: NodeTask) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits (n, classes) without and with the graph, and the saturation of each edge (m,)."""
+    graph = task.graph
+    if not isinstance(model, ElasticGNN):
+        edgeless = Graph.from_edge_index(graph.tail.new_empty(2, 0), graph.num_nodes)
+        before, after = (
+            forward_on(model, task.features, edges)(None).double() for edges in (edgeless, graph)
+        )
+        return before, after, after.new_zeros(graph.num_edges)
+    before = model.logits(task.features).double()
+    state = elastic_state(before, graph, model.penalty, model.K)
+    strength = float(model.penalty.lambda1)
+    reach = model.penalty.edge_penalty.dual_norm(state.dual.flatten(1))
+    return before, state.signal, reach / strength if strength > 0 else torch.zeros_like(reach)
+
+
+def homophily(task: NodeTask) -> tuple[float, float]:
+    """The share of edges within a class among those between known nodes, and that of chance.
+
+    Where the first is not above the second, unequal ends are no sign of a wrong edge.
+    """
+    graph, labels = task.graph, task.labels
+    tail, head = labels[graph.tail], labels[graph.head]
+    both = (tail >= 0) & (head >= 0)
+    ends = torch.cat([tail[both], head[both]])
+    if len(ends) == 0:
+        return float("nan"), float("nan")
+    share = torch.bincount(ends).double() / len(ends)
+    return float((tail == head)[both].double().mean()), float((share**2).sum())
 
 
 def ranked(
@@ -99,7 +137,13 @@ def ranked(
 
 
 def mean_scores(parts: Sequence[EdgeScores]) -> EdgeScores:
-    """The scores of the measurements' means over several models of one graph."""
+    """The scores of the measurements' means over several models of one graph.
+
+    >>> from elasticgnn.attack import mean_scores, score_edges
+    >>> scores = score_edges(model, task)
+    >>> bool(torch.allclose(mean_scores([scores, scores]).difference, scores.difference))
+    True
+    """
     if not parts or any(part.graph != parts[0].graph for part in parts):
         raise ValueError("parts must be scores of one graph, got none or several graphs")
 
@@ -119,7 +163,12 @@ def rank(values: Tensor) -> Tensor:
 
 
 def roc_area(score: Tensor, truth: Tensor) -> float:
-    """Chance that a true edge scores above a false one, ties counted half; nan without both."""
+    """Chance that a true edge scores above a false one, ties counted half; nan without both.
+
+    >>> from elasticgnn.attack import roc_area
+    >>> roc_area(torch.tensor([0.9, 0.8, 0.1]), torch.tensor([True, False, True]))
+    0.5
+    """
     positive = int(truth.sum())
     negative = len(truth) - positive
     if not positive or not negative:
@@ -129,7 +178,12 @@ def roc_area(score: Tensor, truth: Tensor) -> float:
 
 
 def precision_at(score: Tensor, truth: Tensor, count: int) -> float:
-    """Share of true edges among the `count` highest scores."""
+    """Share of true edges among the `count` highest scores.
+
+    >>> from elasticgnn.attack import precision_at
+    >>> precision_at(torch.tensor([0.9, 0.8, 0.1]), torch.tensor([True, False, True]), 2)
+    0.5
+    """
     if count < 1:
         return float("nan")
     best = torch.argsort(score, descending=True, stable=True)[:count]

@@ -1,5 +1,6 @@
 """The model under attack, as gradient attacks see it: a loss of the graph."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,7 +9,9 @@ from torch import Tensor, nn
 
 from elasticgnn.attack.losses import find_loss
 from elasticgnn.data import NodeTask, Split
+from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
+from elasticgnn.training.forward import forward_on
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,10 @@ class Retraining:
     """How a poisoned victim follows the attack: steps of Adam on the current graph.
 
     Alternating these with the attacker's steps is the min-max attack of Xu et al. (2019).
+
+    >>> from elasticgnn.attack import Retraining
+    >>> Retraining(steps=3).learning_rate
+    0.01
     """
 
     steps: int = 5
@@ -25,6 +32,17 @@ class Retraining:
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise ValueError(f"steps must be >= 1, got {self.steps}")
+
+
+def call_model(model: nn.Module, features: Tensor | SparseFeatures, graph: Graph) -> Tensor:
+    """Logits (n, c), differentiable in the graph's weights where the model is.
+
+    The library's own models take the graph itself; others what `forward_on` hands them.
+    """
+    if "noise" in inspect.signature(model.forward).parameters:
+        logits: Tensor = model(features, graph)
+        return logits
+    return forward_on(model, features, graph)(None)
 
 
 class Victim:
@@ -50,8 +68,7 @@ class Victim:
     def logits(self, graph: Graph) -> Tensor:
         """(n, c) without dropout."""
         self.model.eval()
-        result: Tensor = self.model(self.task.features, graph)
-        return result
+        return call_model(self.model, self.task.features, graph)
 
     def loss(self, graph: Graph) -> Tensor:
         """Mean loss over the attacked nodes: what the attacker raises."""

@@ -3,22 +3,44 @@
 import os
 import sys
 from importlib import import_module
+from typing import Annotated
 
-import typer
+from elasticgnn.extras import optional_imports
+from elasticgnn.versions import package_version
+
+with optional_imports():
+    import typer
+
+from elasticgnn.cli.last_net import report_unforeseen
+from elasticgnn.cli.say import say
+from elasticgnn.files import one_line
 
 COMMANDS = (
     "demo",
     "train",
+    "partition",
     "predict",
+    "explain",
     "data",
     "denoise",
     "study",
     "report",
     "attack",
     "robustness",
+    "certify",
     "inspect",
+    "export",
     "doctor",
 )
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
+
+def show_version(wanted: bool) -> None:
+    """Prints the version and leaves, if it was asked for."""
+    if wanted:
+        say(package_version("elasticgnn"))
+        raise typer.Exit
 
 
 def build_app() -> typer.Typer:
@@ -30,24 +52,45 @@ def build_app() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
+    app.callback()(options)
     for name in COMMANDS:
         import_module(f"elasticgnn.cli.{name}").register(app)
     return app
 
 
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="the version")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="show the traceback of any error")] = False,
+) -> None:
+    """Learning on graphs whose edges cannot all be trusted."""
+    # `main` takes --debug out of the arguments, wherever it stands; here it gets its help text
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Run the tool: input errors leave with code 2 and one line, Ctrl-C with 130."""
+    """Run the tool: input errors leave with code 2 and one line, Ctrl-C with 130, defects with 70.
+
+    `--debug` anywhere, or ELASTICGNN_DEBUG in the environment, shows the traceback instead.
+    """
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    debug = "--debug" in words or bool(os.environ.get("ELASTICGNN_DEBUG"))
     try:
-        build_app()(args=arguments)
-    except (ValueError, OSError) as error:
-        if os.environ.get("ELASTICGNN_DEBUG"):
-            raise
-        message = " ".join(str(error).split())
-        print(f"error: {message}", file=sys.stderr)
-        raise SystemExit(2) from None
+        build_app()(args=[word for word in words if word != "--debug"])
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:  # typer turns Ctrl-C into this, without a word
+            say("interrupted", file=sys.stderr)
+        raise
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+        say("interrupted", file=sys.stderr)
+        raise SystemExit(INTERRUPTED) from None
+    except Exception as error:
+        if debug:
+            raise
+        if not isinstance(error, ValueError | OSError):
+            raise SystemExit(report_unforeseen(error, words)) from None
+        say(f"error: {one_line(str(error))}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticgnn.cli.own_files import reads_tables
+from elasticgnn.cli.say import say
+
 if TYPE_CHECKING:
     import torch
     from torch import nn
@@ -16,24 +19,23 @@ if TYPE_CHECKING:
     from elasticgnn.attack import Constraints, Perturbation
     from elasticgnn.attack.run import Settings
     from elasticgnn.data import NodeTask, Split
-
-
-GRADIENT_METHODS = ("prbcd", "grbcd", "pgd")
+    from elasticgnn.data.own.layout import TableLayout
 
 
 def register(app: typer.Typer) -> None:
-    app.command("attack")(attack_command)
+    """Adds the command to the program."""
+    app.command("attack")(reads_tables(attack_command))
 
 
 def attack_command(
     data: Annotated[str, typer.Argument(help="a name from `elasticgnn data list`")] = "cora",
-    method: Annotated[str, typer.Option(help="metattack, prbcd, grbcd, pgd, random, dice")] = (
-        "metattack"
-    ),
+    method: Annotated[
+        str, typer.Option(help="metattack, prbcd, grbcd, pgd, lrbcd, eva, random, dice")
+    ] = ("metattack"),
     rate: Annotated[float | None, typer.Option(help="share of the edges to flip")] = None,
     count: Annotated[int | None, typer.Option("--flips", help="number of flips instead")] = None,
     victim: Annotated[
-        str, typer.Option(help="model attacked by prbcd, grbcd, pgd: a name or a model file")
+        str, typer.Option(help="model attacked by all but metattack, random, dice: a name or file")
     ] = "gcn",
     objective: Annotated[str, typer.Option(help="metattack: self, train or both")] = "self",
     approximate: Annotated[bool, typer.Option(help="metattack: first-order gradient")] = False,
@@ -42,6 +44,9 @@ def attack_command(
         str | None, typer.Option(help="tanh_margin, masked_cross_entropy or cross_entropy")
     ] = None,
     block: Annotated[int, typer.Option(help="prbcd, grbcd: pairs looked at together")] = 50_000,
+    attack_epochs: Annotated[int, typer.Option(help="prbcd, grbcd, pgd, lrbcd: steps")] = 125,
+    restarts: Annotated[int, typer.Option(help="of these: searches, the best is kept")] = 1,
+    generations: Annotated[int, typer.Option(help="eva: of 32 children each")] = 2000,
     degree_test: Annotated[
         float | None, typer.Option(help="largest likelihood ratio of the degrees, e.g. 0.004")
     ] = None,
@@ -59,15 +64,20 @@ def attack_command(
     data_root: Annotated[Path | None, typer.Option(help="folder of data files")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="JSON file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    *,
+    layout: TableLayout,
 ) -> None:
     """Finds the edges whose flipping hurts most; `train --attack` uses the file it writes."""
     import torch
 
     from elasticgnn.attack import AttackBudget, Constraints, attack
     from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.cli.train import read
+    from elasticgnn.cli.task_files import read
+    from elasticgnn.files import check_output
 
-    task = read(data, edges, features, labels, data_root)
+    if output is not None:
+        check_output(output)
+    task = read(data, edges, features, labels, data_root, layout=layout)
     task = component_task(task) if component else task
     if rate is None and count is None:
         rate = 0.05
@@ -75,6 +85,7 @@ def attack_command(
     aim = read_targets(targets, task.num_nodes, method)
     options = settings_for(method, limits, loss, objective, approximate, flips_per_step, block)
     options = with_aim(options, around=around, poison=poison)
+    options = with_effort(options, attack_epochs, restarts, generations)
     generator = torch.Generator().manual_seed(seed)
     split = attack_split(task, generator)
     model = trained_victim(method, victim, task, split, generator)
@@ -105,7 +116,8 @@ def settings_for(
     block: int,
 ) -> Settings | None:
     """The options that concern `method`."""
-    from elasticgnn.attack import GradientSettings, MetattackSettings
+    from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSettings
+    from elasticgnn.attack.methods import GRADIENT_METHODS
 
     if method == "metattack":
         return MetattackSettings(
@@ -117,6 +129,8 @@ def settings_for(
         )
     if method in ("random", "dice"):
         return limits
+    if method == "eva":
+        return EvolutionSettings(constraints=limits)
     if method in GRADIENT_METHODS:
         return GradientSettings(loss=loss or "tanh_margin", block_size=block, constraints=limits)
     return None  # `attack` names the methods
@@ -126,10 +140,12 @@ def read_targets(text: str | None, num_nodes: int, method: str) -> torch.Tensor 
     """The nodes of "3,17"."""
     import torch
 
+    from elasticgnn.attack.methods import VICTIM_METHODS
+
     if text is None:
         return None
-    if method not in GRADIENT_METHODS:
-        raise ValueError(f"targets must be given to {GRADIENT_METHODS} only, got {method!r}")
+    if method not in VICTIM_METHODS:
+        raise ValueError(f"targets must be given to {VICTIM_METHODS} only, got {method!r}")
     try:
         nodes = torch.tensor([int(part) for part in text.split(",")])
     except ValueError:
@@ -142,12 +158,27 @@ def read_targets(text: str | None, num_nodes: int, method: str) -> torch.Tensor 
 def with_aim(options: Settings | None, *, around: bool, poison: bool) -> Settings | None:
     """The options with those of gradient attacks, which are refused elsewhere."""
     from elasticgnn.attack import GradientSettings, Retraining
+    from elasticgnn.attack.methods import GRADIENT_METHODS
 
     if not (around or poison):
         return options
     if not isinstance(options, GradientSettings):
         raise ValueError(f"--around and --poison must be given to {GRADIENT_METHODS} only")
     return replace(options, around_targets=around, poisoning=Retraining() if poison else None)
+
+
+def with_effort(
+    options: Settings | None, epochs: int, restarts: int, generations: int
+) -> Settings | None:
+    """The options with how long to search."""
+    from elasticgnn.attack import EvolutionSettings, GradientSettings
+
+    if isinstance(options, EvolutionSettings):
+        return replace(options, generations=generations)
+    if isinstance(options, GradientSettings):
+        fresh = min(options.fresh_epochs, 4 * epochs // 5)
+        return replace(options, epochs=epochs, fresh_epochs=fresh, restarts=restarts)
+    return options
 
 
 def attack_split(task: NodeTask, generator: torch.Generator) -> Split:
@@ -165,14 +196,16 @@ def trained_victim(
     method: str, name: str, task: NodeTask, split: Split, generator: torch.Generator
 ) -> nn.Module | None:
     """The model of a file, or the named one trained on the clean graph."""
-    if method not in GRADIENT_METHODS:
+    from elasticgnn.attack.methods import VICTIM_METHODS
+
+    if method not in VICTIM_METHODS:
         return None
     from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model
 
     if Path(name).is_file():
         return TrainedModel.load(name).model
     model = make_model(name, task, generator)
-    fit(model, task, split, TrainingPlan(epochs=200), generator)
+    fit(model, task, split, TrainingPlan(epochs=200, ties="first"), generator)
     return model
 
 
@@ -182,12 +215,13 @@ def progress_line(total: int, *, shown: bool) -> Any:
 
     def show(step: int, loss: float) -> None:
         if shown and sys.stderr.isatty():
-            print(f"\rstep {step} (of {total} flips), loss {loss:.4f}", end="", file=sys.stderr)
+            say(f"step {step} (of {total} flips), loss {loss:.4f}", end="\r", file=sys.stderr)
 
     return show
 
 
 def report(found: Perturbation, task: NodeTask, output: Path | None, as_json: bool) -> None:
+    """Prints what the attack changed, as text or as one JSON object."""
     attacked = found.apply(task.graph)
     inserted = int(found.inserted(task.graph).sum())
     facts = {
@@ -204,11 +238,11 @@ def report(found: Perturbation, task: NodeTask, output: Path | None, as_json: bo
         "saved": None if output is None else str(output),
     }
     if as_json:
-        print(json.dumps(facts))
+        say(json.dumps(facts))
         return
-    print(
+    say(
         f"{found.method} on {task.name}: {len(found)} flips ({inserted} inserted, "
         f"{facts['removed']} removed), {task.graph.num_edges} -> {attacked.num_edges} edges"
     )
     if output is not None:
-        print(f"saved as {output}")
+        say(f"saved as {output}")

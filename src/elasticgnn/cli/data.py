@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticgnn.cli.say import say
+from elasticgnn.extras import optional_imports
+from elasticgnn.files import visible
+
 if TYPE_CHECKING:
     from elasticgnn.data import DataSet, NodeTask
 
@@ -25,6 +29,7 @@ Mirror = Annotated[
 
 
 def register(app: typer.Typer) -> None:
+    """Adds the group of commands to the program."""
     group = typer.Typer(help="The paper's data sets: list, look inside, fetch, verify.")
     group.command("list")(list_data)
     group.command("info")(info)
@@ -39,7 +44,7 @@ def list_data(data_root: Root = None, as_json: Json = False) -> None:
 
     rows = [list_row(entry, data_root) for entry in catalogue().values()]
     if as_json:
-        print(json.dumps({"data_sets": rows}))
+        say(json.dumps({"data_sets": rows}))
         return
     show_table("data sets", rows)
 
@@ -50,7 +55,7 @@ def info(name: Name, data_root: Root = None, as_json: Json = False) -> None:
 
     facts = describe(load(name, root=data_root))
     if as_json:
-        print(json.dumps(facts))
+        say(json.dumps(facts))
         return
     show_table(name, [{"": key, "value": str(value)} for key, value in facts.items()])
 
@@ -67,9 +72,9 @@ def fetch(
     require_files(files, data_root, mirror)
     summary = {"folder": str(data_folder(data_root)), "fetched": missing, "files": len(files)}
     if as_json:
-        print(json.dumps(summary))
+        say(json.dumps(summary))
         return
-    print(f"{len(missing)} of {len(files)} files fetched into {summary['folder']}")
+    say(f"{len(missing)} of {len(files)} files fetched into {summary['folder']}")
 
 
 def verify(names: Names = None, data_root: Root = None, as_json: Json = False) -> None:
@@ -80,10 +85,10 @@ def verify(names: Names = None, data_root: Root = None, as_json: Json = False) -
     bad = [row for row in rows if row["state"] != "ok"]
     folder = str(data_folder(data_root))
     if as_json:
-        print(json.dumps({"folder": folder, "ok": not bad, "files": rows}))
+        say(json.dumps({"folder": folder, "ok": not bad, "files": rows}))
     else:
         show_table(folder, rows)
-        print(f"{len(rows) - len(bad)} of {len(rows)} files are right")
+        say(f"{len(rows) - len(bad)} of {len(rows)} files are right")
     raise typer.Exit(1 if bad else 0)
 
 
@@ -147,13 +152,21 @@ def describe(task: "NodeTask") -> dict[str, Any]:
 
 def show_table(title: str, rows: list[dict[str, Any]]) -> None:
     """A table on standard output; numbers to the right."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    with optional_imports():
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+    with optional_imports():
+        from rich.text import Text
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    def shown(text: str) -> Text:  # as it is: no markup, no control characters
+        return Text(visible(text))
+
+    table = Table(title=shown(title), box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for key, value in rows[0].items():
         table.add_column(key, justify="right" if isinstance(value, int) else "left")
     for row in rows:
-        table.add_row(*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row.values()))
+        table.add_row(
+            *(f"{cell:,}" if isinstance(cell, int) else shown(cell) for cell in row.values())
+        )
     Console().print(table)

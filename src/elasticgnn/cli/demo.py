@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elasticgnn.cli.say import say
+from elasticgnn.extras import optional_imports
+
 if TYPE_CHECKING:
-    from elasticgnn.cli.demo_cells import Cell, Outcome
+    from elasticgnn.robustness.demo import Cell, Outcome
     from elasticgnn.training.summary import Summary
 
 TITLES = {
@@ -23,6 +26,7 @@ TITLES = {
 
 
 def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
     app.command("demo")(demo)
 
 
@@ -37,13 +41,13 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Trains four models on Cora with wrong edges added, and with edges flipped by Metattack."""
-    from elasticgnn.cli.demo_cells import DAMAGES, list_cells
     from elasticgnn.cli.demo_picture import draw
+    from elasticgnn.files import check_output
+    from elasticgnn.robustness.demo import DAMAGES, list_cells
 
     if runs < 1 or epochs < 1:
         raise ValueError(f"runs and epochs must be >= 1, got {runs} and {epochs}")
-    if not output.parent.is_dir():
-        raise ValueError(f"output must be in a folder that exists, got {output}")
+    check_output(output)
     began = time.perf_counter()
     cells = list_cells(runs, epochs, seed)
     tables = {}
@@ -60,18 +64,18 @@ def demo(
             }
             for damage, rows in tables.items()
         }
-        print(json.dumps({**record, "picture": str(output)}))
+        say(json.dumps({**record, "picture": str(output)}))
         return
-    print("lambda2 of ElasticGNN (0 or 3) and alpha of APPNP (0.1 or 0.2) chosen by validation")
-    print(f"picture: {output.resolve()}\n{time.perf_counter() - began:.0f} s")
+    say("lambda2 of ElasticGNN (0 or 3) and alpha of APPNP (0.1 or 0.2) chosen by validation")
+    say(f"picture: {output.resolve()}\n{time.perf_counter() - began:.0f} s")
 
 
 def finished_tables(
     cells: list[Cell], jobs: int, shown: bool
 ) -> Iterator[tuple[str, dict[str, list[Summary]]]]:
     """Each kind of damage with its table, as soon as its cells are trained."""
-    from elasticgnn.cli.demo_cells import DAMAGES, train_all
     from elasticgnn.cli.progress import progress_bar
+    from elasticgnn.robustness.demo import DAMAGES, tabulate, train_all
 
     results: dict[Cell, Outcome] = {}
     trained = train_all(cells, min(jobs, len(cells)))
@@ -87,29 +91,13 @@ def finished_tables(
         yield damage, tabulate(results, damage)
 
 
-def tabulate(results: dict[Cell, Outcome], damage: str) -> dict[str, list[Summary]]:
-    """Per model one summary for each share of edges damaged; the MLP has the same for all."""
-    from elasticgnn.cli.demo_cells import DAMAGES, MODELS
-    from elasticgnn.training.summary import summarize
-
-    found = {
-        (cell.model, cell.share): outcome.test
-        for cell, outcome in results.items()
-        if cell.damage == damage
-    }
-    shares = DAMAGES[damage]
-    return {
-        model: [summarize(found.get((model, s), found[model, shares[0]])) for s in shares]
-        for model in MODELS
-    }
-
-
 def show(rows: dict[str, list[Summary]], damage: str, runs: int) -> None:
     """One table: mean test accuracy in % and its 95 % interval."""
-    from rich.console import Console
-    from rich.table import Table
+    with optional_imports():
+        from rich.console import Console
+        from rich.table import Table
 
-    from elasticgnn.cli.demo_cells import DAMAGES, MODELS
+    from elasticgnn.robustness.demo import DAMAGES, MODELS
 
     table = Table(title=TITLES[damage].format(runs=runs), title_justify="left")
     table.add_column("accuracy in %")

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elasticgnn.figures import COLOURS, new_figure
+
 if TYPE_CHECKING:
     from elasticgnn.training.summary import Summary
 
 STYLES = {
-    "elastic": ("#0b5394", "o", "-"),
-    "appnp": ("#b45f06", "s", "-"),
-    "gcn": ("#38761d", "^", "-"),
-    "mlp": ("#666666", "", "--"),
+    "elastic": (COLOURS[0], "o", "-"),
+    "appnp": (COLOURS[1], "s", "-"),
+    "gcn": (COLOURS[2], "^", "-"),
+    "mlp": (COLOURS[-1], "", "--"),
 }
 LABELS = {
     "random": ("Wrong edges added at random", "added, in % of all edges"),
@@ -22,14 +24,11 @@ LABELS = {
 
 def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
     """Writes a PNG: one panel per kind of damage, one line per model with its 95 % interval."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from elasticgnn.files import whole_file
+    from elasticgnn.robustness.demo import DAMAGES
 
-    from elasticgnn.cli.demo_cells import DAMAGES
-
-    figure = Figure(figsize=(9.6, 4.4), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
+    figure = new_figure(len(tables), panel=(4.8, 4.4), sharey=True)
+    panels = figure.axes
     for axes, (damage, rows) in zip(panels, tables.items(), strict=True):
         title, label = LABELS[damage]
         x = [100 * share for share in DAMAGES[damage]]
@@ -39,12 +38,13 @@ def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("test accuracy on Cora in %")
     panels[-1].legend(frameon=False, loc="lower left")
-    figure.savefig(path, format="png")
+    with whole_file(path) as file:
+        figure.savefig(file, format="png")
 
 
 def draw_lines(axes: Any, x: list[float], rows: dict[str, list[Summary]]) -> None:
     """The models of one panel."""
-    from elasticgnn.cli.demo_cells import MODELS
+    from elasticgnn.robustness.demo import MODELS
 
     for model, summaries in rows.items():
         color, marker, line = STYLES[model]

@@ -2,45 +2,57 @@
 
 import json
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticgnn.cli.norms import NormOption
+from elasticgnn.cli.say import say
+
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from elasticgnn.cli.signal_files import SignalFile
+    from elasticgnn.data.signal_files import SignalFile
     from elasticgnn.graph import Graph
-    from elasticgnn.solver import Solution
+    from elasticgnn.solver import Extras, Selection, Solution
 
-
-class EdgeNorm(StrEnum):
-    l1 = "l1"
-    l21 = "l21"
+EXIT_CODES = {"certified": 0, "NOT certified": 1, "at the rounding floor": 3}
 
 
 class Criterion(StrEnum):
+    """What `--criterion` may be."""
+
     cv = "cv"
     sure = "sure"
 
 
+class Boundary(StrEnum):
+    """What `--boundary` may be."""
+
+    graph = "graph"
+    free = "free"
+
+
 class Normalization(StrEnum):
+    """What `--normalization` may be."""
+
     none = "none"
     degree = "degree"
 
 
 def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
     app.command()(denoise)
 
 
 def denoise(
-    signal: Annotated[
-        Path, typer.Argument(help="CSV or Parquet (id, values…), NPY (n, d), or an image")
-    ],
+    signal: Annotated[Path, typer.Argument(help="a table (id, values…), NPY (n, d), or an image")],
     edges: Annotated[
-        Path | None, typer.Argument(help="CSV, Parquet or NPY: id, id[, weight]; none for images")
+        Path | None,
+        typer.Argument(help="a table or NPY: id, id[, weight], or a graph file; none for images"),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="where to write")] = None,
     lambda1: Annotated[
@@ -48,8 +60,20 @@ def denoise(
     ] = None,
     select: Annotated[Criterion | None, typer.Option(help="choose lambda1: cv or sure")] = None,
     lambda2: Annotated[float, typer.Option(help="weight of the squared differences")] = 0.0,
-    norm: Annotated[EdgeNorm, typer.Option(help="of a difference")] = EdgeNorm.l21,
+    norm: NormOption = "l21",
     order: Annotated[int, typer.Option(help="0 pieces, 1 and 2 trends")] = 0,
+    boundary: Annotated[
+        Boundary, typer.Option(help="of trends: the graph's, or free on a chain (any order)")
+    ] = Boundary.graph,
+    sigma: Annotated[
+        float | None, typer.Option(help="noise level for --select; estimated if not given")
+    ] = None,
+    loss: Annotated[
+        str, typer.Option(help="squared, huber:1.5, quantile:0.9, logistic or poisson")
+    ] = "squared",
+    lower: Annotated[float | None, typer.Option(help="least value of the answer")] = None,
+    upper: Annotated[float | None, typer.Option(help="largest value of the answer")] = None,
+    sparsity: Annotated[float, typer.Option(help="weight of a lasso on the values")] = 0.0,
     rtol: Annotated[float, typer.Option(help="stop at this relative gap")] = 1e-6,
     normalization: Annotated[
         Normalization, typer.Option(help="scale nodes by their degree, or not")
@@ -58,23 +82,52 @@ def denoise(
     seed: Annotated[int, typer.Option(help="of the folds of --select cv")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="summary as one JSON object")] = False,
 ) -> None:
-    """Smooth a signal on a graph; exit code 1 if the answer could not be certified."""
-    from elasticgnn.cli.signal_files import read_signal
+    """Smooth a signal on a graph.
+
+    Exit code 0: certified, 1: not certified, 3: as good as rounding lets it be shown.
+    """
+    from elasticgnn.cli.signal_plot import check_plot
+    from elasticgnn.data.signal_files import check_signal_output, read_signal
+    from elasticgnn.solver import Extras
+    from elasticgnn.solver.losses import as_loss
 
     if lambda1 is not None and select is not None:
         raise ValueError("lambda1 must be left out when --select chooses it, got both")
     source = read_signal(signal)
     graph = _graph(source, edges, normalization.value)
     target = output or signal.with_name(f"{signal.stem}-denoised{signal.suffix}")
-    strengths = (lambda1, lambda2, norm.value)
-    solution, chosen = _solve(source, graph, strengths, (order, rtol), select, seed)
+    check_signal_output(target, source)
+    if plot is not None:
+        check_plot(plot, source, graph)
+    extras = Extras(as_loss(loss), lower, upper, sparsity)
+    asked = Asked(lambda1, lambda2, norm, order, boundary.value, rtol, sigma, extras)
+    if lambda1 is None:
+        usual = Criterion.sure if extras.is_plain else Criterion.cv
+        selection = _selected(source, graph, asked, (select or usual).value, seed)
+        solution, why = selection.solution, selection.summary()
+    else:
+        solution, why = _solved(source, graph, asked), f"lambda1 {lambda1:.6g}, as asked"
     _write(target, source, solution, plot, graph)
-    _tell(solution, chosen, lambda2, target, as_json)
-    raise typer.Exit(0 if solution.certified else 1)
+    _tell(solution, why, lambda2, target, as_json)
+    raise typer.Exit(EXIT_CODES[solution.verdict])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options say of the problem."""
+
+    lambda1: float | None
+    lambda2: float
+    norm: str
+    order: int
+    boundary: str
+    rtol: float
+    sigma: float | None
+    extras: "Extras"
 
 
 def _graph(source: "SignalFile", edges: Path | None, normalization: str) -> "Graph":
-    from elasticgnn.cli.signal_files import read_edges
+    from elasticgnn.data.signal_files import read_edges
     from elasticgnn.graph import grid_graph
 
     if source.image_shape is not None:
@@ -86,67 +139,69 @@ def _graph(source: "SignalFile", edges: Path | None, normalization: str) -> "Gra
     return read_edges(edges, source, normalization)
 
 
-def _solve(
-    source: "SignalFile",
-    graph: "Graph",
-    strengths: tuple[float | None, float, str],
-    target: tuple[int, float],
-    select: Criterion | None,
-    seed: int,
-) -> tuple["Solution", float]:
-    """The solution and the lambda1 it belongs to."""
+def _data(source: "SignalFile") -> tuple["Tensor", "Tensor"]:
+    """The values with 0 where they are missing, and a weight of 0 there: (n, d) each."""
     import torch
 
+    x = torch.tensor(source.values)
+    return x.nan_to_num(0.0), (~x.isnan()).double()
+
+
+def _solved(source: "SignalFile", graph: "Graph", asked: Asked) -> "Solution":
     from elasticgnn.problem import ElasticPenalty
     from elasticgnn.solver import minimise
 
-    (lambda1, lambda2, norm), (order, rtol) = strengths, target
-    missing = torch.from_numpy(source.is_missing)
-    x = torch.tensor(source.values)
-    x = torch.where(missing[:, None], 0.0, x)
-    weight = (~missing).double()
-    if lambda1 is None:
-        if order != 0:
-            raise ValueError(f"lambda1 must be given for order {order}: --select knows order 0")
-        criterion = (select or Criterion.sure).value
-        lambda1 = _selected(x, graph, weight, (lambda2, norm), criterion, seed)
-    penalty = ElasticPenalty(lambda1, lambda2, norm)
-    given = weight if bool(missing.any()) else None
-    return minimise(x, graph, penalty, data_weight=given, order=order, rtol=rtol), lambda1
+    x, weight = _data(source)
+    assert asked.lambda1 is not None
+    return minimise(
+        x,
+        graph,
+        ElasticPenalty(asked.lambda1, asked.lambda2, asked.norm),
+        data_weight=weight,
+        order=asked.order,
+        boundary=asked.boundary,
+        rtol=asked.rtol,
+        **asked.extras.options,
+    )
 
 
 def _selected(
-    x: "Tensor",
-    graph: "Graph",
-    weight: "Tensor",
-    fixed: tuple[float, str],
-    criterion: str,
-    seed: int,
-) -> float:
+    source: "SignalFile", graph: "Graph", asked: Asked, criterion: str, seed: int
+) -> "Selection":
     import torch
 
     from elasticgnn.solver import cross_validate, noise_grid
+    from elasticgnn.solver.losses import as_loss
 
-    lambda2, norm = fixed
-    found = cross_validate(
+    x, weight = _data(source)
+    return cross_validate(
         x,
         graph,
-        noise_grid(x, graph, weight),
-        (lambda2,),
-        norm=norm,
+        noise_grid(
+            *(x, graph, weight),
+            order=asked.order,
+            sigma=asked.sigma,
+            loss=as_loss(asked.extras.loss),
+        ),
+        (asked.lambda2,),
+        norm=asked.norm,
         criterion=criterion,
         data_weight=weight,
+        order=asked.order,
+        boundary=asked.boundary,
+        sigma=asked.sigma,
+        rtol=asked.rtol,
+        extras=asked.extras,
         generator=torch.Generator().manual_seed(seed),
     )
-    return found.lambda1
 
 
 def _write(
     target: Path, source: "SignalFile", solution: "Solution", plot: Path | None, graph: "Graph"
 ) -> None:
-    from elasticgnn.cli.signal_files import write_signal
+    from elasticgnn.data.signal_files import write_signal
 
-    value = solution.value.numpy()
+    value = solution.mean.numpy()  # rates and probabilities, not their logarithms
     write_signal(target, source, value)
     if plot is not None:
         from elasticgnn.cli.signal_plot import plot_signal
@@ -154,27 +209,45 @@ def _write(
         plot_signal(plot, source, value, graph)
 
 
-def _tell(
-    solution: "Solution", lambda1: float, lambda2: float, target: Path, as_json: bool
-) -> None:
+def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json: bool) -> None:
+    empty = int(solution.value.isnan().reshape(len(solution.value), -1).any(1).sum())
+    pieces = int(solution.pieces().max()) + 1 if len(solution.value) else 0
     if not as_json:
-        print(solution.summary())
-        print(f"lambda1 {lambda1:.6g}, lambda2 {lambda2:.6g}, written to {target}")
+        say(solution.summary())
+        say(f"method {solution.method}: {solution.reason}")
+        say(f"{why}; lambda2 {lambda2:.6g}")
+        say(_shape_in_words(solution, pieces))
+        if empty:
+            say(f"{empty} nodes lie in components without any value and stay empty")
+        say(f"written to {target}")
         return
     facts: dict[str, Any] = {
         "certified": solution.certified,
+        "verdict": str(solution.verdict),
+        "method": solution.method,
+        "reason": solution.reason,
         "objective": solution.objective,
         "gap": solution.gap,
         "relative_gap": solution.relative_gap,
         "distance_bound": solution.distance_bound,
         "steps": solution.steps,
         "seconds": solution.seconds,
-        "lambda1": lambda1,
+        "lambda1": solution.lambda1,
+        "lambda1_because": why,
         "lambda2": lambda2,
-        "pieces": int(solution.pieces().max()) + 1 if len(solution.value) else 0,
+        "loss": repr(solution.loss),
+        "pieces": pieces,
         "nodes": solution.graph.num_nodes,
         "edges": solution.graph.num_edges,
+        "nodes_left_empty": empty,
         "output": str(target),
     }
     json.dump(facts, sys.stdout)
-    print()
+    say()
+
+
+def _shape_in_words(solution: "Solution", pieces: int) -> str:
+    nodes = solution.graph.num_nodes
+    if solution.order > 0:
+        return f"{nodes} nodes, trend of order {solution.order}, {len(solution.knots())} knots"
+    return f"{nodes} nodes in {pieces} constant pieces, {len(solution.boundary())} edges between"

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticgnn.cli.own_files import reads_tables
+from elasticgnn.cli.say import say
+
 if TYPE_CHECKING:
     from torch import Tensor
 
     from elasticgnn.attack import EdgeScores
     from elasticgnn.data import NodeTask
+    from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.graph import Graph
     from elasticgnn.training import TrainedModel
 
@@ -32,11 +36,12 @@ COLUMNS = (
 
 
 def register(app: typer.Typer) -> None:
-    app.command("inspect")(inspect)
+    """Adds the command to the program."""
+    app.command("inspect")(reads_tables(inspect))
 
 
 def inspect(
-    model: Annotated[Path, typer.Argument(help="ElasticGNN file from `elasticgnn train -o`")],
+    model: Annotated[Path, typer.Argument(help="model file from `elasticgnn train -o`")],
     edges: Annotated[
         str | None,
         typer.Argument(
@@ -55,28 +60,48 @@ def inspect(
     data_root: Annotated[Path | None, typer.Option(help="folder of data files")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    *,
+    layout: TableLayout,
 ) -> None:
-    """Ranks every edge by how wrong it looks to the model: its difference, its ends' classes."""
-    from elasticgnn.attack import load_perturbation, score_edges
-    from elasticgnn.training import TrainedModel
+    """Ranks every edge by how wrong it looks to the model: its difference, its ends' classes.
 
+    An ElasticGNN also knows how hard each edge pulls; other models are asked by their outputs.
+    """
+    from dataclasses import asdict
+
+    from elasticgnn.attack import load_perturbation, score_edges
+    from elasticgnn.attack.grading import grade_scores
+    from elasticgnn.files import check_output
+    from elasticgnn.report.model.findings import suspicion_notes
+    from elasticgnn.training import TrainedModel
+    from elasticgnn.training.known_classes import with_known_classes
+
+    beside = Path("edges.csv") if output is None else output
+    target = cleaned or beside.with_name(f"{beside.stem}_cleaned.csv")
+    for path, wanted in ((output, True), (target, drop)):
+        if path is not None and wanted:
+            check_output(path)
     trained = TrainedModel.load(model)
-    clean, known = read(edges or data_of(trained), features, labels, data_root)
+    if trained.unit is not None:
+        raise ValueError("model must predict classes to be inspected, got one of --target number")
+    clean, known = read(edges or data_of(trained), features, labels, data_root, layout)
     flips = None if attack is None else load_perturbation(attack)
     task = clean if flips is None else flips.apply_to(clean)
     known = known if flips is None or flips.split is None else flips.split.train
-    trained.predict(task)  # refuses a task that the model does not fit
+    if known is not None:  # their labels must mean the classes of the model
+        task = with_known_classes(task, trained.class_names)
+    task = trained.prepared(task)  # refuses a task that the model does not fit
     scores = score_edges(trained.model, task, known)
-    facts: dict[str, Any] = {"data": task.name, "edges": task.graph.num_edges}
+    scores.without_worst(drop)  # refuses more edges than there are, before anything is written
+    notes = suspicion_notes(trained, task)
+    facts: dict[str, Any] = {"data": task.name, "edges": task.graph.num_edges, "notes": notes}
     if flips is not None:
-        facts |= grade(scores, clean, task)
+        facts |= asdict(grade_scores(scores, clean, task))
     if output is not None:
         write(output, ranking(scores, task, trained))
         facts["saved"] = str(output)
     if drop:
-        beside = Path("edges.csv") if output is None else output
-        path = cleaned or beside.with_name(f"{beside.stem}_cleaned.csv")
-        facts |= clean_up(scores, task, drop, path)
+        facts |= clean_up(scores, task, drop, target)
     report(facts, scores, task, trained, as_json)
 
 
@@ -91,34 +116,25 @@ def data_of(trained: TrainedModel) -> str:
 
 
 def read(
-    edges: str, features: Path | None, labels: Path | None, data_root: Path | None
+    edges: str,
+    features: Path | None,
+    labels: Path | None,
+    data_root: Path | None,
+    layout: TableLayout | None = None,
 ) -> tuple[NodeTask, Tensor | None]:
     """The task, and the nodes whose class may be used: all those of one's own label file."""
     from elasticgnn.data import catalogue, load, read_task
+    from elasticgnn.data.own.layout import USUAL
 
+    if Path(edges).is_dir():
+        from elasticgnn.distributed import PartitionFolder
+
+        return PartitionFolder(edges).task(), None
     if not Path(edges).exists() and edges in catalogue():
         task = load(edges, root=data_root)
         return task, task.split.train if task.split is not None else None
-    task = read_task(Path(edges), features, labels)
+    task = read_task(Path(edges), features, labels, layout=layout or USUAL)
     return task, task.labelled if labels is not None else None
-
-
-def grade(scores: EdgeScores, clean: NodeTask, attacked: NodeTask) -> dict[str, float | int]:
-    """How well the score finds the inserted edges."""
-    import torch
-
-    from elasticgnn.attack import precision_at, roc_area
-    from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.attack.relaxed import edge_keys
-
-    part = clean if clean.num_nodes == attacked.num_nodes else component_task(clean)
-    inserted = ~torch.isin(edge_keys(attacked.graph), edge_keys(part.graph))
-    count = int(inserted.sum())
-    return {
-        "inserted": count,
-        "roc_area": roc_area(scores.score, inserted),
-        "precision_at_inserted": precision_at(scores.score, inserted, count),
-    }
 
 
 def ranking(scores: EdgeScores, task: NodeTask, trained: TrainedModel) -> list[dict[str, object]]:
@@ -142,23 +158,25 @@ def ranking(scores: EdgeScores, task: NodeTask, trained: TrainedModel) -> list[d
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> None:
-    from elasticgnn.training.model_file import write_whole
+    """Writes the ranking as CSV, whole or not at all."""
+    from elasticgnn.files import write_whole
 
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    write_whole(path, text.getvalue().encode())
+    write_whole(path, text.getvalue())
 
 
 def clean_up(scores: EdgeScores, task: NodeTask, drop: int, path: Path) -> dict[str, Any]:
     """Writes the graph without its worst edges, and measures a GCN on both graphs."""
     from elasticgnn.attack.evaluation import accuracy_of
+    from elasticgnn.attack.grading import can_be_split
 
     graph = scores.without_worst(drop)
     write_graph(path, graph, task)
     facts: dict[str, Any] = {"dropped": drop, "cleaned": str(path)}
-    if len(task.labelled) >= 2 * task.num_classes:
+    if can_be_split(task):
         facts["gcn_before"] = accuracy_of("gcn", task)
         facts["gcn_after"] = accuracy_of("gcn", task.with_graph(graph))
     return facts
@@ -166,12 +184,17 @@ def clean_up(scores: EdgeScores, task: NodeTask, drop: int, path: Path) -> dict[
 
 def write_graph(path: Path, graph: Graph, task: NodeTask) -> None:
     """The edges as CSV, by the names of their nodes."""
-    from elasticgnn.training.model_file import write_whole
+    from elasticgnn.files import write_whole
 
     ids = list(range(task.num_nodes)) if task.node_ids is None else list(task.node_ids)
-    pairs = zip(graph.tail.tolist(), graph.head.tolist(), strict=True)
-    lines = ["source,target", *(f"{ids[i]},{ids[j]}" for i, j in pairs)]
-    write_whole(path, ("\n".join(lines) + "\n").encode())
+    weighted = bool((graph.weight != 1).any())
+    columns = [[ids[i] for i in part.tolist()] for part in (graph.tail, graph.head)]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["source", "target", *["weight"] * weighted])
+    weights = [graph.weight.tolist()] if weighted else []
+    writer.writerows(zip(*columns, *weights, strict=True))
+    write_whole(path, text.getvalue())
 
 
 def report(
@@ -181,25 +204,29 @@ def report(
     trained: TrainedModel,
     as_json: bool,
 ) -> None:
+    """Prints the most suspicious edges, as text or as one JSON object."""
     worst = ranking(scores, task, trained)[:10]
     if as_json:
-        print(json.dumps({**facts, "worst": worst}))
+        say(json.dumps({**facts, "worst": worst}))
         return
-    print(f"{facts['edges']} edges of {facts['data']}; the most suspicious:")
+    for note in facts["notes"]:
+        say(f"note: {note}")
+    say(f"{facts['edges']} edges of {facts['data']}; the most suspicious:")
     for row in worst:
-        print(
+        line = (
             f"  {row['source']} - {row['target']}: score {row['score']:.3f}, difference "
             f"{row['difference']:.3f}, {row['source_class']} / {row['target_class']}"
         )
+        say(line)
     if "roc_area" in facts:
-        print(
+        say(
             f"inserted edges: {facts['inserted']}, area under ROC {facts['roc_area']:.3f}, "
             f"precision at that number {facts['precision_at_inserted']:.3f}"
         )
     if "cleaned" in facts:
-        print(f"without the {facts['dropped']} worst: {facts['cleaned']}")
+        say(f"without the {facts['dropped']} worst: {facts['cleaned']}")
     if "gcn_after" in facts:
-        print(
+        say(
             f"GCN without the {facts['dropped']} worst: {100 * facts['gcn_before']:.1f} % -> "
             f"{100 * facts['gcn_after']:.1f} %"
         )

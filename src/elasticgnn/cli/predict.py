@@ -5,18 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elasticgnn.cli.own_files import reads_tables
+from elasticgnn.cli.say import say, say_exactly
+
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
+    from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.training import Prediction, TrainedModel
 
 
 def register(app: typer.Typer) -> None:
-    app.command("predict")(predict)
+    """Adds the command to the program."""
+    app.command("predict")(reads_tables(predict))
 
 
 def predict(
@@ -24,60 +30,164 @@ def predict(
     edges: Annotated[str, typer.Argument(help="edge file, or the name of a data set")],
     features: Annotated[Path | None, typer.Option(help="features of the nodes")] = None,
     data_root: Annotated[Path | None, typer.Option(help="folder of data files")] = None,
+    coverage: Annotated[
+        float | None, typer.Option(help="adds a set of classes that holds the true one so often")
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    *,
+    layout: TableLayout,
 ) -> None:
-    """Writes node, class, probability, and how far its neighbours moved it (0 to 1)."""
+    """Writes node, class, role (trained on, held out, unknown), probability, how far neighbours
+    moved it, and each class's probability.
+
+    Features are found by the names of their columns. --coverage needs a model that was tuned.
+    A model of --target number writes node, value, moved, and the ends of an interval.
+    Example: elasticgnn predict m.st edges.csv --features features.csv --coverage 0.9 -o out.csv
+    """
+    from elasticgnn.files import check_output, write_whole
     from elasticgnn.training import TrainedModel
 
+    if output is not None:
+        check_output(output)
     trained = TrainedModel.load(model)
-    task = read(edges, features, data_root)
+    task = read(edges, features, data_root, layout)
+    for note in trained.with_known_columns(task).notes:
+        say(f"note: {note}", file=sys.stderr)
+    if trained.unit is not None:
+        write_numbers(trained, task, coverage, output, as_json)
+        return
     prediction = trained.predict(task)
     rows = table(task, trained, prediction)
+    if coverage is not None:
+        held = add_sets(rows, trained, prediction, coverage)
     if as_json:
-        print(json.dumps({"model": str(model), "predictions": rows}))
+        say(json.dumps({"model": str(model), "predictions": rows}))
         if output is None:
             return
     text = as_csv(rows)
     if output is None:
-        print(text, end="")
+        say_exactly(text)
         return
-    from elasticgnn.training.model_file import write_whole
-
-    write_whole(output, text.encode())
+    write_whole(output, text)
     if not as_json:
         moved = int((prediction.moved > 0.5).sum())
-        print(f"{len(rows)} nodes written to {output}; {moved} were mostly moved by neighbours")
+        say(f"{len(rows)} nodes written to {output}; {moved} were mostly moved by neighbours")
+        if coverage is not None:
+            say(held)
 
 
-def read(edges: str, features: Path | None, data_root: Path | None) -> NodeTask:
+def write_numbers(
+    trained: TrainedModel,
+    task: NodeTask,
+    coverage: float | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Prints or writes the numbers of a regression model with their intervals."""
+    from elasticgnn.files import write_whole
+
+    rows = number_rows(trained, task, 0.9 if coverage is None else coverage)
+    if as_json:
+        say(json.dumps({"predictions": rows}))
+    if output is not None:
+        write_whole(output, as_csv(rows))
+        if not as_json:
+            say(f"{len(rows)} nodes written to {output}")
+    elif not as_json:
+        say_exactly(as_csv(rows))
+
+
+def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[dict[str, object]]:
+    """One row per node: its number, how far neighbours moved it, and its interval."""
+    from elasticgnn.training.tuning.calibration import threshold
+
+    half = threshold(trained.facts["conformal"], coverage)
+    said = trained.predict_numbers(task)
+    ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
+    return [
+        {
+            "node": node,
+            "value": float(f"{value:.7g}"),
+            "moved": float(f"{moved:.7g}"),
+            "low": float(f"{value - half:.7g}"),
+            "high": float(f"{value + half:.7g}"),
+        }
+        for node, value, moved in zip(ids, said.value.tolist(), said.moved.tolist(), strict=True)
+    ]
+
+
+def read(
+    edges: str,
+    features: Path | None,
+    data_root: Path | None,
+    layout: TableLayout | None = None,
+) -> NodeTask:
     """The nodes to speak about, from files or by the name of a data set."""
     from elasticgnn.data import catalogue, load, read_task
+    from elasticgnn.data.own.layout import USUAL
 
+    if Path(edges).is_dir():
+        from elasticgnn.distributed import PartitionFolder
+
+        return PartitionFolder(edges).task()
     if not Path(edges).exists() and edges in catalogue():
         return load(edges, root=data_root)
-    return read_task(Path(edges), features)
+    return read_task(Path(edges), features, layout=layout or USUAL)
 
 
 def table(task: NodeTask, trained: TrainedModel, prediction: Prediction) -> list[dict[str, object]]:
-    """One row per node."""
+    """One row per node; its role is empty where the model file does not know it."""
+    from elasticgnn.training.roles import node_roles
+
     ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
-    columns = (prediction.label, prediction.confidence, prediction.moved)
-    rows = zip(ids, *(column.tolist() for column in columns), strict=True)
+    names = trained.class_names
+    roles = node_roles(trained, task) or [""] * task.num_nodes
+    parts = (prediction.label, prediction.confidence, prediction.moved, prediction.probability)
+    rows = zip(ids, roles, *(part.tolist() for part in parts), strict=True)
     return [
         {
             "node": node,
             "class": trained.class_names[label],
+            "role": role,
             "probability": round(probability, 6),
             "moved": round(moved, 6),
+            **{f"p({name})": round(p, 6) for name, p in zip(names, every, strict=True)},
         }
-        for node, label, probability, moved in rows
+        for node, role, label, probability, moved, every in rows
     ]
 
 
+def add_sets(
+    rows: list[dict[str, object]], trained: TrainedModel, prediction: Prediction, coverage: float
+) -> str:
+    """Adds to each row the classes its node may have, best first; how large the sets are."""
+    from elasticgnn.training.tuning.calibration import conformal_sets
+
+    scores = trained.facts.get("conformal")
+    if not scores:
+        raise ValueError("coverage must be asked of a model that `train` has tuned, got another")
+    probability = prediction.probability.numpy()
+    inside = conformal_sets(probability, scores, coverage)
+    order = (-probability).argsort(1)
+    for row, allowed, best in zip(rows, inside, order, strict=True):
+        row["set"] = "|".join(trained.class_names[k] for k in best if allowed[k])
+    board = trained.facts.get("leaderboard") or {}
+    judged = ""
+    if board:
+        nodes, share = board["estimate"]["nodes"], board["coverage"]
+        judged = f"; sets for 90 % held the class of {100 * share:.1f} % of {nodes} nodes kept away"
+    alone, none = (inside.sum(1) == 1).mean(), (inside.sum(1) == 0).mean()
+    return (
+        f"sets for {100 * coverage:g} %: {inside.sum(1).mean():.2f} classes on average, "
+        f"{100 * alone:.0f} % of nodes have one, {100 * none:.0f} % none{judged}"
+    )
+
+
 def as_csv(rows: list[dict[str, object]]) -> str:
+    """The rows as CSV with a header."""
     file = io.StringIO()
-    writer = csv.DictWriter(file, ["node", "class", "probability", "moved"], lineterminator="\n")
+    writer = csv.DictWriter(file, list(rows[0]) if rows else ["node"], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return file.getvalue()

@@ -1,26 +1,127 @@
-"""`elasticgnn report`: all stored results as one page that needs no network."""
+"""`elasticgnn report`: one page without network, about a model or about all stored results."""
+
+from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from elasticgnn.cli.own_files import reads_tables
+from elasticgnn.cli.say import say
+
+if TYPE_CHECKING:
+    from elasticgnn.data import NodeTask
+    from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.training import TrainedModel
+
+STUDY_OPTIONS = ("results", "study", "attack", "quick")
+MODEL_OPTIONS = ("features", "labels", "data_root", "plot")
 
 
 def register(app: typer.Typer) -> None:
     """Adds `elasticgnn report` to the tool."""
-    app.command()(report)
+    app.command()(reads_tables(report))
 
 
 def report(
-    results: Annotated[Path, typer.Option(help="folder of the results")] = Path("results"),
-    output: Annotated[Path, typer.Option(help="the page")] = Path("report.html"),
-    study: Annotated[list[str] | None, typer.Option(help="only this study")] = None,
-    attack: Annotated[Path | None, typer.Option(help="results of `study run --attack`")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="results of --quick runs")] = False,
+    context: typer.Context,
+    model: Annotated[
+        Path | None,
+        typer.Argument(help="model file: a page about it; without: about stored studies"),
+    ] = None,
+    edges: Annotated[
+        str | None,
+        typer.Argument(help="edge file or data set [default: the data set it was trained on]"),
+    ] = None,
+    features: Annotated[Path | None, typer.Option(help="model: features of the nodes")] = None,
+    labels: Annotated[Path | None, typer.Option(help="model: known classes")] = None,
+    data_root: Annotated[Path | None, typer.Option(help="model: folder of data files")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="model: picture of its worth, .svg, .png or .pdf")
+    ] = None,
+    results: Annotated[Path, typer.Option(help="studies: folder of the results")] = Path("results"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="the page")] = Path("report.html"),
+    study: Annotated[list[str] | None, typer.Option(help="studies: only this one")] = None,
+    attack: Annotated[
+        Path | None, typer.Option(help="studies: results of `study run --attack`")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="studies: results of --quick runs")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+    *,
+    layout: TableLayout,
 ) -> None:
-    """Every table beside the paper's, figures, training curves: one HTML file."""
+    """One HTML file: about a trained model (MODEL given), or about all stored studies.
+
+    A model's page has its worth on nodes kept away, what it says of every node, suspicious edges,
+    and the graph to click through. The studies' page has every table beside the paper's.
+    Example: elasticgnn report m.st edges.csv --features features.csv --labels labels.csv -o m.html
+    """
+    from elasticgnn.files import check_folder, check_picture
+
+    check_folder(output.parent)
+    if plot is not None:
+        check_picture(plot, "plot")
+    check_options(context, STUDY_OPTIONS if model is not None else MODEL_OPTIONS, model)
+    if model is not None:
+        write_about_model(model, edges, features, labels, data_root, layout, output, plot)
+    else:
+        write_about_studies(results, study, attack, quick, output)
+    size = output.stat().st_size
+    text = json.dumps({"output": str(output), "bytes": size})
+    say(text if as_json else f"wrote {output} ({size / 1e6:.1f} MB)")
+
+
+def check_options(context: typer.Context, strange: tuple[str, ...], model: Path | None) -> None:
+    """Refuses options of the other kind of page, which would be silently without effect."""
+    kind = "a page about studies" if model is not None else "a page about a model"
+    for option in strange:
+        source = context.get_parameter_source(option)
+        if source is not None and source.name != "DEFAULT":
+            name = option.replace("_", "-")
+            raise ValueError(f"--{name} must be given for {kind} only, got it for the other")
+
+
+def write_about_model(
+    model: Path,
+    edges: str | None,
+    features: Path | None,
+    labels: Path | None,
+    data_root: Path | None,
+    layout: TableLayout,
+    output: Path,
+    plot: Path | None,
+) -> None:
+    """The page of a model file on the nodes of a data set or of one's own files."""
+    from elasticgnn.cli.inspect import data_of, read
+    from elasticgnn.training import TrainedModel
+
+    trained = TrainedModel.load(model)
+    if trained.unit is not None:
+        raise ValueError("model must predict classes for a page, got one of --target number")
+    task, _ = read(edges or data_of(trained), features, labels, data_root, layout)
+    write_page_of(trained, task, output, plot)
+
+
+def write_page_of(
+    trained: TrainedModel, task: NodeTask, output: Path, plot: Path | None = None
+) -> None:
+    """The page of a trained model on `task`, and the picture of its worth if wanted."""
+    from elasticgnn.report.model import find, save_worth, write_model_page
+
+    findings = find(trained, task)
+    write_model_page(findings, output)
+    if plot is not None:
+        save_worth(findings, plot)
+
+
+def write_about_studies(
+    results: Path, study: list[str] | None, attack: Path | None, quick: bool, output: Path
+) -> None:
+    """Every table beside the paper's, figures, training curves."""
     from elasticgnn.experiment import cut_down, load_spec, spec_names
     from elasticgnn.experiment.flips import FlipFile, attacked_study
     from elasticgnn.report import build_table, write_page
@@ -29,11 +130,7 @@ def report(
     specs = [cut_down(spec) if quick else spec for spec in specs]
     if attack is not None:
         specs = [attacked_study(spec, FlipFile(attack)) for spec in specs]
-    tables = [build_table(spec, results) for spec in specs]
-    write_page(tables, output)
-    size = output.stat().st_size
-    text = json.dumps({"output": str(output), "bytes": size})
-    print(text if as_json else f"wrote {output} ({size / 1e6:.1f} MB)")
+    write_page([build_table(spec, results) for spec in specs], output)
 
 
 def reading_order(names: tuple[str, ...]) -> list[str]:

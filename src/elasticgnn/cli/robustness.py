@@ -1,18 +1,28 @@
-"""`elasticgnn robustness`: accuracy of models under transferred and adaptive attacks."""
+"""`elasticgnn robustness`: every model under everybody's attacks, resumable."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elasticgnn.cli.own_files import reads_tables
+from elasticgnn.cli.say import say
+
+if TYPE_CHECKING:
+    from elasticgnn.data import NodeTask
+    from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.robustness import Contestant, Outcome, RobustnessPlan
+    from elasticgnn.robustness.store import Rows
+
 
 def register(app: typer.Typer) -> None:
-    app.command("robustness")(robustness)
+    """Adds the command to the program."""
+    app.command("robustness")(reads_tables(robustness))
 
 
 def robustness(
@@ -20,54 +30,126 @@ def robustness(
     models: Annotated[
         str,
         typer.Option(
-            help="comma-separated; elastic:mcp:3:0:2.5 trains with norm, lambda1, lambda2 and "
-            "concavity, elastic+mcp only predicts with MCP"
+            "--models",
+            "--defences",
+            help="comma-separated: gcn, mlp, ...; elastic:mcp:3:0:2.5 (norm, lambda1, lambda2, "
+            "concavity), elastic+mcp, elastic+none, elastic+trust:0.8 at prediction; rung, "
+            "rung-root, rung:3, rung-l1, jaccard, gnnguard, softmedian, gprgnn+adversarial",
         ),
-    ] = "elastic,appnp,gcn,mlp",
+    ] = "elastic,elastic+none,appnp,gcn,rung,mlp",
+    defence: Annotated[
+        list[str] | None,
+        typer.Option(help="own torch module, my_module:MyModel, built as (in, out channels)"),
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(help="evasion, inductive, poisoning or local")
+    ] = "evasion",
     attacks: Annotated[
-        str, typer.Option(help="of metattack, prbcd, grbcd, pgd, random, dice")
-    ] = "metattack,prbcd",
-    rates: Annotated[str, typer.Option(help="shares of the edges")] = "0,0.05,0.1,0.15,0.2,0.25",
+        str, typer.Option(help="of prbcd, grbcd, pgd, lrbcd, eva, metattack, random, dice")
+    ] = "prbcd",
+    rates: Annotated[str, typer.Option(help="shares of the edges, or of a degree")] = (
+        "0.05,0.1,0.15,0.25"
+    ),
     seeds: Annotated[int, typer.Option(help="splits, trainings and attacks")] = 3,
     seed: Annotated[int, typer.Option(help="the first of them")] = 0,
     epochs: Annotated[int, typer.Option(help="of training")] = 200,
-    attack_epochs: Annotated[int, typer.Option(help="steps of prbcd, grbcd and pgd")] = 125,
+    attack_epochs: Annotated[int, typer.Option(help="steps of gradient attacks")] = 250,
+    restarts: Annotated[int, typer.Option(help="of gradient attacks")] = 1,
+    generations: Annotated[int, typer.Option(help="of eva, 32 children each")] = 2000,
+    targets: Annotated[int, typer.Option(help="local: attacked nodes")] = 30,
     flips_per_step: Annotated[int, typer.Option(help="metattack: flips per gradient")] = 1,
     lambda1: Annotated[float, typer.Option(help="of elastic models")] = 3.0,
     lambda2: Annotated[float, typer.Option(help="of elastic models")] = 3.0,
     dropout: Annotated[float, typer.Option(help="of all models")] = 0.5,
+    edges: Annotated[Path | None, typer.Option(help="own edges instead of a data set")] = None,
+    features: Annotated[Path | None, typer.Option(help="own features")] = None,
+    labels: Annotated[Path | None, typer.Option(help="own labels; may be partial")] = None,
     data_root: Annotated[Path | None, typer.Option(help="folder of data files")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="folder of rows: what is there is not measured again")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="picture file (PNG, SVG, PDF)")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    *,
+    layout: TableLayout,
 ) -> None:
-    """Attacks each model by transfer and through itself; the MLP shows where the graph hurts."""
-    from elasticgnn.attack.contestant import read_contestant
-    from elasticgnn.attack.meta import MetattackSettings
+    """Attacks each model through itself and through all others; "worst" is the row to believe."""
     from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.attack.robustness import RobustnessPlan, measure_robustness, quick, table
-    from elasticgnn.data import load
+    from elasticgnn.cli.task_files import read
+    from elasticgnn.files import check_folder, check_picture
     from elasticgnn.nn import ModelSettings
+    from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes
+    from elasticgnn.robustness.plan import quick
     from elasticgnn.training import TrainingPlan
 
+    if plot is not None:
+        check_picture(plot, "plot")
+    if rows is not None:
+        check_folder(rows, "rows")
+    if seeds < 1:
+        raise ValueError(f"seeds must be >= 1, got {seeds}")
     base = ModelSettings(dropout=dropout, lambda1=lambda1, lambda2=lambda2)
     plan = RobustnessPlan(
-        models=tuple(read_contestant(name, base) for name in words(models)),
+        models=contestants(models, defence or [], base),
         attacks=tuple(words(attacks)),
         rates=tuple(number(rate) for rate in words(rates)),
-        seeds=seeds,
+        seeds=tuple(range(seed, seed + seeds)),
+        protocol=protocol,
         training=TrainingPlan(epochs=epochs),
-        metattack=MetattackSettings(flips_per_step=flips_per_step),
+        targets=targets,
     )
-    task = component_task(load(data, root=data_root))
-    outcomes = measure_robustness(task, quick(plan, attack_epochs), seed, say)
-    if plot is not None:
-        from elasticgnn.attack.robustness_plot import plot_robustness
+    plan = with_effort(quick(plan, attack_epochs), restarts, generations, flips_per_step)
+    task = component_task(read(data, edges, features, labels, data_root, layout=layout))
+    found = measure_robustness(task, plan, stored(plan, task, rows), say_aside)
+    report(outcomes(found.rows()), task, plot, as_json)
 
-        plot_robustness(outcomes, plot, task.name)
+
+def contestants(models: str, foreign: list[str], base: object) -> tuple[Contestant, ...]:
+    """The named models, and those of others."""
+    from elasticgnn.nn import ModelSettings
+    from elasticgnn.robustness.contestant import read_contestant, read_foreign
+
+    assert isinstance(base, ModelSettings)
+    named = [read_contestant(name, base) for name in words(models)]
+    if foreign and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # a module beside the caller, as with python -m
+    return (*named, *(read_foreign(spec) for spec in foreign))
+
+
+def with_effort(
+    plan: RobustnessPlan, restarts: int, generations: int, flips_per_step: int
+) -> RobustnessPlan:
+    """The plan with how hard each attack tries."""
+    return replace(
+        plan,
+        gradient=replace(plan.gradient, restarts=restarts),
+        evolution=replace(plan.evolution, generations=generations),
+        metattack=replace(plan.metattack, flips_per_step=flips_per_step),
+    )
+
+
+def stored(plan: RobustnessPlan, task: NodeTask, folder: Path | None) -> Rows:
+    """The rows of this very plan in `folder`, or none."""
+    from elasticgnn.robustness.store import Rows
+
+    if folder is None:
+        return Rows()
+    folder.mkdir(parents=True, exist_ok=True)
+    return Rows(folder / f"{plan.protocol}-{plan.digest(task)}.jsonl")
+
+
+def report(found: tuple[Outcome, ...], task: NodeTask, plot: Path | None, as_json: bool) -> None:
+    """Prints the table of accuracies, or one JSON object; draws the picture if asked."""
+    from elasticgnn.robustness import table
+
+    if plot is not None:
+        from elasticgnn.robustness.plot import plot_robustness
+
+        plot_robustness(found, plot, task.name)
     if as_json:
-        print(json.dumps({"data": task.name, "outcomes": [asdict(o) for o in outcomes]}))
+        say(json.dumps({"data": task.name, "outcomes": [asdict(o) for o in found]}))
         return
-    print("\n".join(table(outcomes)))
+    say("\n".join(table(found)))
 
 
 def words(text: str) -> list[str]:
@@ -76,11 +158,13 @@ def words(text: str) -> list[str]:
 
 
 def number(text: str) -> float:
+    """The number that `text` spells; ValueError if it spells none."""
     try:
         return float(text)
     except ValueError:
         raise ValueError(f"rates must be numbers, got {text!r}") from None
 
 
-def say(line: str) -> None:
-    print(line, file=sys.stderr)
+def say_aside(line: str) -> None:
+    """Prints a line on the error stream."""
+    say(line, file=sys.stderr)

@@ -6,26 +6,68 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elasticgnn.cli.signal_files import SignalFile
+from elasticgnn.data.signal_files import SignalFile
+from elasticgnn.extras import optional_imports
+from elasticgnn.files import check_picture, whole_file
 from elasticgnn.graph import Graph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST_EDGES = 20_000  # more are a grey mass, and slow
 
 
 def plot_signal(path: Path, source: SignalFile, value: NDArray[np.float64], graph: Graph) -> None:
-    """Writes the picture; nodes need coordinates (columns x, y or lon, lat)."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    """Writes the picture: an image, nodes at their coordinates, or values along a chain."""
+    with optional_imports():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
-    if source.image_shape is None and source.positions is None:
-        raise ValueError(
-            "plot must have coordinates: columns x and y, or lon and lat, in the signal"
-        )
+    check_plot(path, source, graph)
     figure = Figure(figsize=(10, 4.6), layout="constrained")
     FigureCanvasAgg(figure)
+    if source.image_shape is None and source.positions is None:
+        _draw_chains(figure.subplots(), source, value, graph)
+    else:
+        _draw_pair(figure, source, value, graph)
+    with whole_file(path) as file:
+        figure.savefig(file, dpi=110, format=path.suffix.removeprefix("."))
+
+
+def check_plot(path: Path, source: SignalFile, graph: Graph) -> None:
+    """Refuses a picture that cannot be drawn or written, before the work."""
+    check_picture(path, "plot")
+    if source.image_shape is None and source.positions is None and not _is_chain(graph):
+        raise ValueError(
+            "plot must have coordinates unless the graph is a chain: "
+            "columns x and y, or lon and lat, in the signal"
+        )
+
+
+def _is_chain(graph: Graph) -> bool:
+    ends = np.bincount(np.concatenate([graph.tail.numpy(), graph.head.numpy()]), minlength=1)
+    return int(ends.max()) <= 2 and graph.num_edges == graph.num_nodes - graph.num_components
+
+
+def _draw_chains(
+    axes: "Axes", source: SignalFile, value: NDArray[np.float64], graph: Graph
+) -> None:
+    """Values in the order of the chain: dots as given, a line as denoised, one colour a column."""
+    from elasticgnn.solver.trend import chain_order
+
+    order = np.concatenate(chain_order(graph))
+    for k, name in enumerate(source.columns):
+        dots = axes.plot(source.values[order, k], ".", markersize=3, alpha=0.5)
+        axes.plot(value[order, k], color=dots[0].get_color(), label=name)
+    axes.set_xlabel("place along the chain")
+    axes.legend()
+
+
+def _draw_pair(
+    figure: "Figure", source: SignalFile, value: NDArray[np.float64], graph: Graph
+) -> None:
+    """Before and after side by side."""
     for axes, rows, title in zip(
         figure.subplots(1, 2), (source.values, value), ("given", "denoised"), strict=True
     ):
@@ -38,7 +80,6 @@ def plot_signal(path: Path, source: SignalFile, value: NDArray[np.float64], grap
         else:
             assert source.positions is not None
             draw_nodes(axes, source.positions, rows[:, 0], graph, limits)
-    figure.savefig(path, dpi=110)
 
 
 def _draw_image(axes: "Axes", rows: NDArray[np.float64], shape: tuple[int, int]) -> None:
@@ -54,7 +95,8 @@ def draw_nodes(
     limits: tuple[Any, Any],
 ) -> None:
     """Edges in grey, nodes coloured by value, nodes without one as small rings."""
-    from matplotlib.collections import LineCollection
+    with optional_imports():
+        from matplotlib.collections import LineCollection
 
     if graph.num_edges <= MOST_EDGES:
         ends = np.stack([graph.tail.numpy(), graph.head.numpy()], 1)

@@ -7,26 +7,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticgnn.cli.say import say, say_exactly
+from elasticgnn.cli.study_choice import (
+    FOLDER,
+    AsJson,
+    Attack,
+    Datasets,
+    Epochs,
+    Hidden,
+    Models,
+    Name,
+    Quick,
+    Results,
+    Seed,
+    chosen_study,
+    with_attack,
+)
+from elasticgnn.cli.study_output import claims, export, plot, publish
+
 if TYPE_CHECKING:
     from elasticgnn.experiment import StudySpec
-
-Name = Annotated[str, typer.Argument(help="table1 ... table4, figure2, figure3, or a .toml file")]
-Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="only this data set")]
-Models = Annotated[list[str] | None, typer.Option("--model", help="only this model")]
-Results = Annotated[Path, typer.Option(help="folder of the results")]
-Quick = Annotated[bool, typer.Option("--quick", help="a toy graph and a few epochs: seconds")]
-Attack = Annotated[
-    Path | None, typer.Option(help="flipped edges from `elasticgnn attack`; results of their own")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
-
-FOLDER = Path("results")
 
 
 def register(app: typer.Typer) -> None:
     """Adds `elasticgnn study ...` to the tool."""
     study = typer.Typer(help="The paper's tables and figures.", no_args_is_help=True)
-    for command in (list_studies, run, status, table, plot, export, publish):
+    for command in (list_studies, run, status, table, plot, export, claims, publish):
         name = "list" if command is list_studies else command.__name__
         study.command(name)(command)
     app.add_typer(study, name="study")
@@ -38,10 +44,10 @@ def list_studies(as_json: AsJson = False) -> None:
 
     titles = {name: load_spec(name).title for name in spec_names()}
     if as_json:
-        print(json.dumps(titles))
+        say(json.dumps(titles))
         return
     for name, title in titles.items():
-        print(f"{name:10s} {title}")
+        say(f"{name:10s} {title}")
 
 
 def run(
@@ -56,7 +62,9 @@ def run(
     results: Results = FOLDER,
     data_root: Annotated[Path | None, typer.Option(help="folder of the data sets")] = None,
     runs: Annotated[int | None, typer.Option(help="runs per setting, if not the study's")] = None,
-    epochs: Annotated[int | None, typer.Option(help="epochs, if not the study's")] = None,
+    epochs: Epochs = None,
+    seed: Seed = None,
+    hidden: Hidden = None,
     width: Annotated[int, typer.Option(help="runs trained side by side")] = 40,
     attack: Attack = None,
     quick: Quick = False,
@@ -70,8 +78,20 @@ def run(
     from elasticgnn.experiment.flips import FlipFile, check_flips
     from elasticgnn.experiment.found import with_found
     from elasticgnn.experiment.jobs import run_jobs
+    from elasticgnn.files import check_folder
 
-    spec = chosen_study(name, dataset, model, quick=quick, search=search, runs=runs, epochs=epochs)
+    check_folder(results, "results")
+    spec = chosen_study(
+        name,
+        dataset,
+        model,
+        quick=quick,
+        search=search,
+        runs=runs,
+        epochs=epochs,
+        seed=seed,
+        hidden=hidden,
+    )
     spec = with_found(with_attack(spec, attack), results)
     if attack is not None:
         check_flips(spec, FlipFile(attack), data_root)
@@ -79,46 +99,17 @@ def run(
     plan = WorkPlan(url, results, data_root, width=width, attack=attack)
     run_jobs(spec, plan, jobs, show_progress)
     if sys.stderr.isatty():
-        print(file=sys.stderr)
+        say(file=sys.stderr)
     show_table(spec, results, "json" if as_json else "terminal")
 
 
 def show_progress(line: str) -> None:
     """One line that overwrites itself on a terminal, one line each in a log."""
+    from elasticgnn.files import one_line
+
+    line = one_line(line)
     end = "\r" if sys.stderr.isatty() else "\n"
-    print(f"{line[:118]:118s}" if end == "\r" else line, end=end, file=sys.stderr, flush=True)
-
-
-def chosen_study(
-    name: str,
-    dataset: list[str] | None = None,
-    model: list[str] | None = None,
-    *,
-    quick: bool = False,
-    search: str | None = None,
-    runs: int | None = None,
-    epochs: int | None = None,
-) -> "StudySpec":
-    """The study `name` as the options restrict it."""
-    from dataclasses import replace
-
-    from elasticgnn.experiment import cut_down, load_spec
-
-    spec = load_spec(name)
-    if search is not None:
-        spec = replace(spec, search=replace(spec.search, method=search))
-    shared = spec.protocol
-    shared = replace(shared, runs=runs or shared.runs, epochs=epochs or shared.epochs)
-    spec = replace(spec, protocol=shared)
-    spec = spec.restricted(tuple(dataset or ()), tuple(model or ()))
-    return cut_down(spec) if quick else spec
-
-
-def with_attack(spec: "StudySpec", attack: Path | None) -> "StudySpec":
-    """The study, or the same on graphs that the flips of a file have changed."""
-    from elasticgnn.experiment.flips import FlipFile, attacked_study
-
-    return spec if attack is None else attacked_study(spec, FlipFile(attack))
+    say(f"{line[:118]:118s}" if end == "\r" else line, end=end, file=sys.stderr)
 
 
 def show_table(spec: "StudySpec", results: Path, form: str, *, details: bool = False) -> None:
@@ -132,9 +123,10 @@ def show_table(spec: "StudySpec", results: Path, form: str, *, details: bool = F
         print_table(built, show_details=details)
     elif form == "json":
         cells = to_rows(built)
-        print(json.dumps({"study": spec.name, "agreement": built.agreement(), "cells": cells}))
+        say(json.dumps({"study": spec.name, "agreement": built.agreement(), "cells": cells}))
     elif form in texts:
-        print(texts[form](built), end="")
+        text = texts[form](built)
+        say_exactly(text)
     else:
         raise ValueError(f"format must be one of {['terminal', *texts, 'json']}, got {form!r}")
 
@@ -143,6 +135,9 @@ def status(
     name: Annotated[str | None, typer.Argument(help="a study; none means all")] = None,
     storage: Annotated[str | None, typer.Option(help="file, or postgresql://...")] = None,
     results: Results = FOLDER,
+    epochs: Epochs = None,
+    seed: Seed = None,
+    hidden: Hidden = None,
     attack: Attack = None,
     quick: Quick = False,
     as_json: AsJson = False,
@@ -153,16 +148,23 @@ def status(
 
     url = storage_url(storage or str(results / "trials.db"))
     names = [name] if name else list(spec_names())
-    specs = [with_attack(chosen_study(each, quick=quick), attack) for each in names]
+    specs = [
+        with_attack(
+            chosen_study(each, quick=quick, epochs=epochs, seed=seed, hidden=hidden), attack
+        )
+        for each in names
+    ]
     found = [study_status(spec, url, results) for spec in specs]
     if as_json:
-        print(json.dumps({"studies": found}))
+        say(json.dumps({"studies": found}))
         return
     for row in found:
-        print(
+        say(
             f"{row['study']:10s} {row['cells_complete']}/{row['cells']} cells complete, "
+            f"{row['cells_searched']} of them searched, "
             f"trials: {row['complete']} complete, {row['running']} running, "
             f"{row['waiting']} waiting, {row['runs']} trainings{time_taken(row)}"
+            f"{time_left(row)}"
         )
 
 
@@ -176,6 +178,16 @@ def time_taken(row: dict[str, Any]) -> str:
     )
 
 
+def time_left(row: dict[str, Any]) -> str:
+    """ "; 252 trainings left: 0.4 processor hours for 200 of them, 52 not measured yet"."""
+    if not row["left"]:
+        return ""
+    known = row["left"] - row["unmeasured"]
+    parts = [f"{row['hours_left']:.1f} processor hours for {known} of them"] if known else []
+    parts += [f"{row['unmeasured']} not measured yet"] if row["unmeasured"] else []
+    return f"; {row['left']} trainings left: {', '.join(parts)}"
+
+
 def table(
     name: Name,
     form: Annotated[str, typer.Option("--format", help="terminal, markdown, latex, csv")] = (
@@ -185,61 +197,14 @@ def table(
     dataset: Datasets = None,
     model: Models = None,
     results: Results = FOLDER,
+    epochs: Epochs = None,
+    seed: Seed = None,
+    hidden: Hidden = None,
     attack: Attack = None,
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
     """Ours beside the paper's: mean ± deviation, 95 % interval, verdict, paired difference."""
-    spec = with_attack(chosen_study(name, dataset, model, quick=quick), attack)
+    spec = chosen_study(name, dataset, model, quick=quick, epochs=epochs, seed=seed, hidden=hidden)
+    spec = with_attack(spec, attack)
     show_table(spec, results, "json" if as_json else form, details=details)
-
-
-def plot(
-    name: Name,
-    output: Annotated[Path, typer.Option(help="file ending in .svg, .png or .pdf")],
-    dataset: Datasets = None,
-    results: Results = FOLDER,
-    attack: Attack = None,
-    quick: Quick = False,
-    as_json: AsJson = False,
-) -> None:
-    """Draw the study: lines along the attack rate or the steps, else means per model."""
-    from elasticgnn.report import build_table
-    from elasticgnn.report.plot import save_plot
-
-    spec = with_attack(chosen_study(name, dataset, quick=quick), attack)
-    save_plot(build_table(spec, results), output)
-    print(json.dumps({"output": str(output)}) if as_json else f"wrote {output}")
-
-
-def export(
-    name: Name,
-    output: Annotated[Path, typer.Option(help="folder to be made")],
-    results: Results = FOLDER,
-    attack: Attack = None,
-    quick: Quick = False,
-    as_json: AsJson = False,
-) -> None:
-    """One self-contained folder: results, splits, seeds, environment, tables, figure."""
-    from elasticgnn.report import build_table
-    from elasticgnn.report.export import export_study
-
-    spec = with_attack(chosen_study(name, quick=quick), attack)
-    files = export_study(build_table(spec, results), results, output, attack)
-    names = [str(path.relative_to(output)) for path in files]
-    print(json.dumps({"output": str(output), "files": names}) if as_json else "\n".join(names))
-
-
-def publish(
-    results: Results = FOLDER,
-    document: Annotated[Path | None, typer.Option(help="Markdown with the two markers")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Write every study's tables and figure beside its results, and the verdicts of all cells."""
-    from elasticgnn.experiment import load_spec, spec_names
-    from elasticgnn.report import build_table
-    from elasticgnn.report.publish import publish as write_all
-
-    tables = [build_table(load_spec(name), results) for name in spec_names()]
-    written = [str(path) for path in write_all(tables, results, document)]
-    print(json.dumps({"files": written}) if as_json else "\n".join(written))

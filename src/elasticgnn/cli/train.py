@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticgnn.cli.norms import NormOption
+from elasticgnn.cli.own_files import reads_tables
+from elasticgnn.cli.task_files import attacked, check_target, read
+from elasticgnn.cli.train_report import describe, report
+from elasticgnn.cli.train_tuned import TuneRequest, train_tuned
+
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask, Split
+    from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.training import TrainedModel
     from elasticgnn.training.repeat import Repeated
+
+# options that say how to train: with one of them given, nothing is tuned
+SETTINGS = (
+    *("model", "splits", "lambda1", "lambda2", "norm", "concavity", "steps", "alpha", "hidden"),
+    *("dropout", "learning_rate", "weight_decay", "epochs", "patience"),
+)
+PAPER_STRENGTH, OWN_STRENGTH = 3.0, 1.0  # both lambdas; unknown graphs are trusted less
 
 Epochs = Annotated[int, typer.Option(help="at most this many epochs")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("train")(train)
+    """Adds the command to the program."""
+    app.command("train")(reads_tables(train))
 
 
 def train(
-    data: Annotated[str, typer.Argument(help="a name from `elasticgnn data list`")] = "cora",
+    context: typer.Context,
+    data: Annotated[
+        str, typer.Argument(help="a name from `elasticgnn data list`, or a partition folder")
+    ] = "cora",
     model: Annotated[str, typer.Option(help="elastic, mlp, gcn, gat, cheb, sage, appnp or sgc")] = (
         "elastic"
     ),
     splits: Annotated[int, typer.Option(help="number of random splits")] = 10,
     seed: Annotated[int, typer.Option(help="fixes splits, weights and dropout")] = 0,
-    lambda1: Annotated[float, typer.Option(help="weight of the edge norm")] = 3.0,
-    lambda2: Annotated[float, typer.Option(help="weight of squared differences")] = 3.0,
-    norm: Annotated[str, typer.Option(help="l21, l1, mcp or scad")] = "l21",
+    lambda1: Annotated[
+        float | None, typer.Option(help="weight of the edge norm [default: 3; own files: 1]")
+    ] = None,
+    lambda2: Annotated[
+        float | None, typer.Option(help="of squared differences [default: 3; own files: 1]")
+    ] = None,
+    norm: NormOption = "l21",
+    concavity: Annotated[
+        float | None,
+        typer.Option(help="concave norms: differences beyond this x lambda1 cost no more"),
+    ] = None,
     steps: Annotated[int, typer.Option(help="propagation steps (K)")] = 10,
     alpha: Annotated[float, typer.Option(help="teleport probability of appnp")] = 0.1,
     hidden: Annotated[int, typer.Option(help="hidden units")] = 64,
-    dropout: Annotated[float, typer.Option(help="share of values dropped")] = 0.8,
+    dropout: Annotated[float, typer.Option(help="share of values dropped")] = 0.5,
     learning_rate: Annotated[float, typer.Option(help="of Adam")] = 0.01,
     weight_decay: Annotated[float, typer.Option(help="L2, on all weights")] = 5e-4,
     epochs: Epochs = 500,
@@ -49,69 +76,133 @@ def train(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="file for the best model")
     ] = None,
+    tune: Annotated[
+        str, typer.Option(help="own files: auto compares models unless settings are given; off")
+    ] = "auto",
+    minutes: Annotated[float, typer.Option(help="time for comparing models")] = 3.0,
+    metric: Annotated[
+        str, typer.Option(help="auto, accuracy, balanced, auc, f1 or logloss, to compare by")
+    ] = "auto",
+    target: Annotated[
+        str, typer.Option(help="own files: what labels are, class or number (regression)")
+    ] = "class",
+    split_column: Annotated[
+        str | None, typer.Option(help="column of the labels that says train, val or test")
+    ] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="column of the labels whose groups stay together")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="column of the labels by which later nodes judge earlier")
+    ] = None,
+    folds: Annotated[int, typer.Option(help="own files: parts of the cross-validation")] = 4,
+    class_weights: Annotated[
+        str, typer.Option(help="none, balanced, or auto: balanced for metrics balanced and f1")
+    ] = "auto",
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="partition folder: file to resume from [OUTPUT.checkpoint]")
+    ] = None,
+    checkpoint_every: Annotated[int, typer.Option(help="epochs between two checkpoints")] = 10,
+    page: Annotated[
+        Path | None, typer.Option("--report", help="HTML page about the model, to look at")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    *,
+    layout: TableLayout,
 ) -> None:
-    """Trains a model on several random splits and says how accurate it is."""
+    """Trains a model and says how good it is: on data sets over several random splits.
+
+    On own files (--edges edges.csv with columns source,target[,weight]; --features features.csv
+    with id and numbers; --labels labels.csv with id,label) it compares models, saves the best, and
+    measures it on nodes that had no part in the choice. Settings that are given are used as told.
+    With --target number the labels are numbers to predict.
+    Example: elasticgnn train --edges edges.csv --features features.csv --labels labels.csv -o m.st
+    """
+    from elasticgnn.files import check_output
     from elasticgnn.nn import ModelSettings
-    from elasticgnn.training import TrainingPlan
+    from elasticgnn.training import Splitting, TrainingPlan
 
     kind: Any = model  # ModelSettings refuses unknown names
     measure: Any = norm
+    strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
     settings = ModelSettings(
         name=kind,
         hidden_channels=hidden,
         dropout=dropout,
         steps=steps,
-        lambda1=lambda1,
-        lambda2=lambda2,
+        lambda1=strength if lambda1 is None else lambda1,
+        lambda2=strength if lambda2 is None else lambda2,
         norm=measure,
+        concavity=concavity,
         alpha=alpha,
     )
-    plan = TrainingPlan(learning_rate, weight_decay, epochs, patience)
-    if output is not None and not output.parent.is_dir():
-        raise ValueError(f"output must be in a folder that exists, got {output}")
-    task = attacked(read(data, edges, features, labels, data_root), attack)
-    chosen = draw_splits(task, splits, seed, own=edges is not None)
+    weighted = is_balanced(class_weights, metric)
+    plan = TrainingPlan(learning_rate, weight_decay, epochs, patience, balanced=weighted)
+    splitting = Splitting(split_column, groups, time, folds)
+    kind_of_target = check_target(target, edges)
+    if kind_of_target == "number" and page is not None:
+        raise ValueError(f"--report must be left out with --target number, got {page}")
+    if edges is None and splitting.columns:
+        raise ValueError(f"--edges must be given with a column of labels, got {splitting.columns}")
+    for path, name in ((output, "output"), (page, "report")):
+        if path is not None:
+            check_output(path, name)
+    if tune not in ("auto", "off"):
+        raise ValueError(f"tune must be auto or off, got {tune}")
+    if Path(data).is_dir() and edges is None:
+        from elasticgnn.cli.train_parts import train_parts
+
+        if page is not None:
+            raise ValueError("--report must be asked of `elasticgnn report` for a partition folder")
+
+        return train_parts(
+            Path(data),
+            settings,
+            plan,
+            seed=seed,
+            checkpoint=checkpoint,
+            every=checkpoint_every,
+            output=output,
+            as_json=as_json,
+        )
+    layout = replace(layout, further=splitting.columns)
+    task = read(data, edges, features, labels, data_root, target=kind_of_target, layout=layout)
+    task = attacked(task, attack)
+    if task.values is not None and page is not None:
+        raise ValueError(f"--report must be of a model of classes, got --target number and {page}")
+    told = [option for option in SETTINGS if is_given(context, option)]
+    if task.values is not None and (told or tune == "off"):
+        option = f"--{told[0].replace('_', '-')}" if told else "--tune off"
+        raise ValueError(f"--target number must be left to compare models, got {option}")
+    if edges is not None and tune == "auto" and not told:
+        asked = TuneRequest(minutes, metric, seed, splitting, weighted)
+        train_tuned(task, asked, output, page, as_json)
+        return
+    if is_given(context, "folds") or splitting.columns:
+        from elasticgnn.training.own_splits import own_splits
+
+        chosen = own_splits(task, splitting, seed)
+    else:
+        chosen = draw_splits(task, splits, seed, own=edges is not None)
     repeated = run(task, settings, plan, chosen, seed, shown=not as_json)
-    facts = describe(task, repeated, seed)
-    if output is not None:
-        save(task, repeated, output, facts)
-        facts["saved"] = str(output)
+    facts = describe(task, repeated, seed, by_id=edges is not None)
+    if output is not None or page is not None:
+        best = best_model(task, repeated, facts)
+        facts |= kept(best, task, output, page)
     report(facts, as_json)
 
 
-def read(
-    data: str,
-    edges: Path | None,
-    features: Path | None,
-    labels: Path | None,
-    data_root: Path | None,
-) -> NodeTask:
-    """The named data set, or the task of one's own files."""
-    from elasticgnn.data import load, read_task
-
-    if edges is None:
-        if features is not None or labels is not None:
-            raise ValueError("--edges must be given with --features or --labels, got none")
-        return load(data, root=data_root)
-    task = read_task(edges, features, labels)
-    if len(task.labelled) == 0:
-        raise ValueError("labels must name the class of some nodes, got none (use --labels)")
-    return task
+def is_balanced(class_weights: str, metric: str) -> bool:
+    """Whether every class weighs the same in the loss."""
+    if class_weights not in ("auto", "none", "balanced"):
+        raise ValueError(f"class-weights must be auto, none or balanced, got {class_weights!r}")
+    return class_weights == "balanced" or (class_weights == "auto" and metric in ("balanced", "f1"))
 
 
-def attacked(task: NodeTask, flips: Path | None) -> NodeTask:
-    """The task with the edge flips of an attack file applied."""
-    if flips is None:
-        return task
-    from dataclasses import replace
-
-    from elasticgnn.attack.perturbation import load_perturbation
-
-    found = load_perturbation(flips)
-    changed = found.apply_to(task)
-    note = f"attacked by {flips.name}: {len(found)} edges flipped by {found.method}"
-    return replace(changed, notes=(*changed.notes, note))
+def is_given(context: typer.Context, option: str) -> bool:
+    """Whether a person wrote the option, whatever its value."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name != "DEFAULT"
 
 
 def draw_splits(task: NodeTask, count: int, seed: int, *, own: bool) -> list[Split]:
@@ -140,70 +231,35 @@ def run(
         return fit_repeatedly(task, splits, settings, plan, seed=seed, progress=tick)
 
 
-def describe(task: NodeTask, repeated: Repeated, seed: int) -> dict[str, Any]:
-    """Everything that the command says, as plain values."""
-    from dataclasses import asdict
+def kept(
+    trained: TrainedModel, task: NodeTask, output: Path | None, page: Path | None
+) -> dict[str, str]:
+    """Writes the model and the page about it, as far as they are wanted; where they are."""
+    from elasticgnn.cli.report import write_page_of
 
-    from elasticgnn.training.summary import summarize
-
-    histories = repeated.histories
-    return {
-        "data": task.name,
-        "nodes": task.num_nodes,
-        "edges": task.graph.num_edges,
-        "classes": list(task.class_names),
-        "notes": list(task.notes),
-        "settings": asdict(repeated.settings),
-        "splits": len(histories),
-        "test": asdict(summarize([history.test_accuracy for history in histories])),
-        "validation": asdict(summarize([history.val_accuracy for history in histories])),
-        "runs": [
-            {
-                "seed": seed + number,
-                "test": history.test_accuracy,
-                "validation": history.val_accuracy,
-                "selected_epoch": history.selected_epoch,
-                "epochs": history.epochs,
-                "seconds": history.seconds,
-                "split": repeated.splits[number].to_lists(),
-            }
-            for number, history in enumerate(histories)
-        ],
-        "seconds": sum(history.seconds for history in histories),
-    }
+    facts = {}
+    if output is not None:
+        trained.save(output)
+        facts["saved"] = str(output)
+    if page is not None:
+        write_page_of(trained, task, page)
+        facts["report"] = str(page)
+    return facts
 
 
-def save(task: NodeTask, repeated: Repeated, path: Path, facts: dict[str, Any]) -> None:
-    """Writes the model that did best in validation, with its seed and split."""
+def best_model(task: NodeTask, repeated: Repeated, facts: dict[str, Any]) -> TrainedModel:
+    """The model that did best in validation, with its seed, split and curves."""
     from elasticgnn.training import trained_on
 
     best = facts["runs"][repeated.best]
-    known = {"seed": best["seed"], "split": best["split"], "test_accuracy": facts["test"]["mean"]}
+    known = {
+        "seed": best["seed"],
+        "split": best["split"],
+        "split_by_id": facts["split_by_id"],
+        "test_accuracy": facts["test"]["mean"],
+        "test": facts["test"],
+        "majority": facts["majority"],
+        "curves": [history.curves() for history in repeated.histories],
+    }
     model = repeated.model(task, repeated.best)
-    trained_on(task, model, repeated.settings, known).save(path)
-
-
-def report(facts: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(none_for_nan(facts)))
-        return
-    for note in facts["notes"]:
-        print(f"note: {note}")
-    test, count = facts["test"], facts["splits"]
-    spread = f" ± {100 * test['deviation']:.1f}" if count > 1 else ""
-    print(
-        f"{facts['settings']['name']} on {facts['data']}: test accuracy "
-        f"{100 * test['mean']:.1f}{spread} % over {count} split{'s' * (count > 1)}, "
-        f"validation {100 * facts['validation']['mean']:.1f} %, {facts['seconds']:.1f} s"
-    )
-    if "saved" in facts:
-        print(f"saved the best model in validation as {facts['saved']}")
-
-
-def none_for_nan(value: Any) -> Any:
-    """JSON has no nan."""
-    if isinstance(value, dict):
-        return {key: none_for_nan(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [none_for_nan(item) for item in value]
-    return None if isinstance(value, float) and value != value else value
+    return trained_on(task, model, repeated.settings, known)

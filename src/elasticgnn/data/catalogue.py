@@ -23,7 +23,12 @@ class Statistics:
 
 @dataclass(frozen=True)
 class DataSet:
-    """One name: where its bytes are, how they are read, and what must come out."""
+    """One name: where its bytes are, how they are read, and what must come out.
+
+    >>> from elasticgnn.data import catalogue
+    >>> catalogue()["cora"].split_rule
+    '20-500-1000'
+    """
 
     name: str
     base: str
@@ -103,7 +108,12 @@ def tidy_name(name: str) -> str:
 
 
 def catalogue() -> dict[str, DataSet]:
-    """Every data set by name, in the order of the paper's tables."""
+    """Every data set by name, in the order of the paper's tables.
+
+    >>> from elasticgnn.data import catalogue
+    >>> list(catalogue())[:3]
+    ['cora', 'citeseer', 'pubmed']
+    """
     plain = [from_package(), *map(from_planetoid, ("citeseer", "pubmed"))]
     plain += [from_npz(name) for name in NPZ_FILES]
     plain += [from_planetoid("cora", "cora-planetoid")]
@@ -112,16 +122,19 @@ def catalogue() -> dict[str, DataSet]:
 
 
 def from_package() -> DataSet:
+    """The entry of bundled Cora."""
     return DataSet("cora", "cora", "bundled", (), PAPER_STATISTICS["cora"], "20-500-1000", True)
 
 
 def from_planetoid(base: str, name: str | None = None) -> DataSet:
+    """The entry of a citation network in Planetoid's files."""
     statistics = PAPER_STATISTICS[base]
     files = planetoid_files(base)
     return DataSet(name or base, base, "planetoid", files, statistics, "20-500-1000", True)
 
 
 def from_npz(name: str) -> DataSet:
+    """The entry of a graph in one NumPy archive."""
     rule: SplitRule = "10-10-80" if name == "polblogs" else "20-30-rest"
     files, statistics = (NPZ_FILES[name],), PAPER_STATISTICS[name]
     return DataSet(name, name, "npz", files, statistics, rule, False)

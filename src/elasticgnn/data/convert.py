@@ -11,6 +11,7 @@ from torch import Tensor
 from elasticgnn.data.labels import is_unknown, number_known, plain_list
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
 from elasticgnn.data.task import SPLIT_PARTS, NodeTask, Split
+from elasticgnn.extras import optional_imports
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 
@@ -32,6 +33,7 @@ def from_pyg(data: Any, *, name: str = "task") -> NodeTask:
         class_names=tuple(str(number) for number in range(num_classes)),
         split=split_from_masks(data),
         notes=(NOTE,) if x is None else (),
+        made_features=x is None,
     )
 
 
@@ -93,6 +95,7 @@ def from_networkx(graph: Any, *, label: str = "label", name: str = "task") -> No
         class_names=class_names,
         node_ids=tuple(graph.nodes),
         notes=() if given else (NOTE,),
+        made_features=not given,
     )
 
 
@@ -112,7 +115,8 @@ def networkx_features(graph: Any) -> Tensor:
 
 def to_networkx(task: NodeTask) -> Any:
     """A networkx graph with node ids, attribute "label" where known, and "x" if dense."""
-    import networkx
+    with optional_imports():
+        import networkx
 
     ids: Sequence[Hashable] = task.node_ids or range(task.num_nodes)
     result = networkx.relabel_nodes(task.graph.to_networkx(), dict(enumerate(ids)))
@@ -142,7 +146,9 @@ def from_scipy(
     else:
         values = torch.as_tensor(features).float()
     notes = (NOTE,) if features is None else ()
-    return NodeTask(name, graph, values, numbers, class_names, notes=notes)
+    return NodeTask(
+        name, graph, values, numbers, class_names, notes=notes, made_features=features is None
+    )
 
 
 def to_scipy(task: NodeTask) -> tuple[Any, Any, list[str | None]]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
@@ -13,6 +11,8 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from elasticgnn.data.files import ROOT_VARIABLE, check_file, data_folder, known_digests
+from elasticgnn.extras import optional_imports
+from elasticgnn.files import check_output, whole_file
 
 GITHUB = "https://raw.githubusercontent.com"
 ORIGINS = {
@@ -47,8 +47,9 @@ def require_files(
 
 def fetch_files(names: list[str], folder: Path, mirror: str | None = None) -> None:
     """Downloads the files into `folder`, with a progress bar on the error stream."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+    with optional_imports():
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -74,26 +75,20 @@ def file_address(name: str, mirror: str | None = None) -> str:
 def fetch_file(
     name: str, folder: Path, mirror: str | None = None, report: Report | None = None
 ) -> Path:
-    """The downloaded file: written under a temporary name, checked, and only then renamed."""
+    """The downloaded file: it appears under its name only when its checksum is right."""
     target = folder / name
     address = file_address(name, mirror)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".fetch-")
-    except OSError as error:
+        check_output(target, "data file")
+    except (OSError, ValueError) as error:
         raise OSError(f"{folder} must be a folder one can write to, got: {error}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            digest = download(address, file, report)
+    with whole_file(target) as file:
+        digest = download(address, file, report)
         if digest != known_digests()[name]:
             raise ValueError(
                 f"{address} must have SHA-256 {known_digests()[name]}, got {digest}: nothing kept"
             )
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
     return target
 
 

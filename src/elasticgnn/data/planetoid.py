@@ -31,6 +31,7 @@ CLASS_NAMES = {
 
 
 def planetoid_files(name: str) -> tuple[str, ...]:
+    """The files of a citation network, relative to the data folder."""
     return tuple(f"planetoid/ind.{name}.{part}" for part in PARTS)
 
 

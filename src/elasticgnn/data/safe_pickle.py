@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Array = NDArray[Any]
+TRUNCATED = (KeyError, IndexError, EOFError, AssertionError, struct.error)
+MOST_STEPS = 2_000_000  # ind.pubmed.graph, the longest of Planetoid, takes 178,216
+# The unpickler written in Python: the compiled one makes room for any number that a file says
+# it will remember.
+PlainUnpickler = pickle._Unpickler
 NUMBER_TYPES = {f"{kind}{size}" for kind in "iuf" for size in (1, 2, 4, 8)} | {"b1"}
 
 
@@ -35,6 +41,7 @@ class DtypeState:
         self.order = order
 
     def numpy(self) -> np.dtype[Any]:
+        """The NumPy type that the pickle described."""
         return np.dtype(self.order + self.code)
 
 
@@ -65,6 +72,7 @@ class CsrState:
         self.parts = {str(key): value for key, value in dict(state).items()}
 
     def matrix(self) -> sparse.csr_array:
+        """The checked matrix that the pickle described."""
         parts = [self.parts[name].array for name in ("data", "indices", "indptr")]
         matrix = sparse.csr_array(tuple(parts), shape=tuple(self.parts["_shape"]))
         matrix.check_format(full_check=True)
@@ -105,10 +113,29 @@ STAND_INS: dict[tuple[str, str], type] = {
 }
 
 
-class RestrictedUnpickler(pickle.Unpickler):
-    """Knows the names in STAND_INS and no others."""
+class CountedSteps(dict[int, Any]):
+    """The unpickler's table of operations, each of which may be looked up so many times."""
+
+    def __init__(self, table: dict[int, Any]) -> None:
+        super().__init__(table)
+        self.left = MOST_STEPS
+
+    def __getitem__(self, operation: int) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise pickle.UnpicklingError(f"it takes more than {MOST_STEPS} steps to read")
+        return super().__getitem__(operation)
+
+
+class RestrictedUnpickler(PlainUnpickler):
+    """Knows the names in STAND_INS and no others; what it remembers is bounded by its steps."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, encoding="latin1")
+        vars(self)["dispatch"] = CountedSteps(PlainUnpickler.dispatch)  # over that of the class
 
     def find_class(self, module_name: str, global_name: str) -> Any:
+        """The stand-in for an allowed class; UnpicklingError for any other."""
         try:
             return STAND_INS[module_name, global_name]
         except KeyError:
@@ -117,6 +144,7 @@ class RestrictedUnpickler(pickle.Unpickler):
             ) from None
 
     def persistent_load(self, pid: Any) -> Any:
+        """Refuses: nothing outside the file is loaded."""
         raise pickle.UnpicklingError("it refers to an object outside the file")
 
 
@@ -124,11 +152,11 @@ def read_pickle(path: Path) -> Any:
     """The array, csr matrix, or dict of lists of numbers stored in `path`."""
     content = path.read_bytes()
     try:
-        value = RestrictedUnpickler(io.BytesIO(content), encoding="latin1").load()
+        value = RestrictedUnpickler(io.BytesIO(content)).load()
         return plain(value)
     except (pickle.UnpicklingError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} must be a pickle of plain numbers, got: {error}") from None
-    except (KeyError, IndexError, EOFError, MemoryError, RecursionError, OverflowError) as error:
+    except (*TRUNCATED, MemoryError, RecursionError, OverflowError) as error:
         raise ValueError(
             f"{path} must be a whole pickle file, got {type(error).__name__}"
         ) from None
@@ -146,6 +174,7 @@ def plain(value: object) -> Any:
 
 
 def is_neighbour_list(item: tuple[object, object]) -> bool:
+    """Whether the item is a node number with a list of node numbers."""
     node, neighbours = item
     return (
         type(node) is int

@@ -9,7 +9,12 @@ from elasticgnn.data.task import NodeTask, Split
 
 
 def paper_split(task: NodeTask, generator: torch.Generator) -> Split:
-    """The split the paper prescribes for `task`: drawn by its rule, or the fixed one."""
+    """The split the paper prescribes for `task`: drawn by its rule, or the fixed one.
+
+    >>> from elasticgnn.data import load, paper_split
+    >>> paper_split(load("cora"), generator).sizes
+    (140, 500, 1000)
+    """
     if task.split_rule == "fixed":
         assert task.split is not None  # NodeTask checks it
         return task.split
@@ -28,7 +33,12 @@ def planetoid_split(
     num_val: int = 500,
     num_test: int = 1000,
 ) -> Split:
-    """`per_class` training nodes of each class, then `num_val` and `num_test` of the others."""
+    """`per_class` training nodes of each class, then `num_val` and `num_test` of the others.
+
+    >>> from elasticgnn.data import planetoid_split
+    >>> planetoid_split(task.labels, generator, per_class=5, num_val=10, num_test=40).sizes
+    (10, 10, 40)
+    """
     order = shuffled_labelled(labels, generator)
     train, others = take_per_class(labels, order, per_class)
     needed = num_val + num_test
@@ -46,7 +56,12 @@ def per_class_split(
     train_per_class: int = 20,
     val_per_class: int = 30,
 ) -> Split:
-    """Fixed numbers of training and validation nodes of each class; the rest is for testing."""
+    """Fixed numbers of training and validation nodes of each class; the rest is for testing.
+
+    >>> from elasticgnn.data import per_class_split
+    >>> per_class_split(task.labels, generator, train_per_class=4, val_per_class=6).sizes
+    (8, 12, 40)
+    """
     order = shuffled_labelled(labels, generator)
     train, others = take_per_class(labels, order, train_per_class)
     val, test = take_per_class(labels, others, val_per_class)
@@ -60,8 +75,12 @@ def share_split(
 
     Drawn class by class (as the fixed splits of the attacked graphs are), so that a small class
     is never without a training node. Validation gets 1 node of each class with 2 or more.
+
+    >>> from elasticgnn.data import share_split
+    >>> share_split(task.labels, generator, train=0.5, val=0.1).sizes
+    (30, 6, 24)
     """
-    if not (0 < train < 1 and 0 <= val < 1 and train + val < 1):
+    if not (train > 0 and val >= 0 and train + val < 1):
         raise ValueError(f"train and val must be shares that leave a rest, got {train}, {val}")
     order = shuffled_labelled(labels, generator)
     parts: tuple[list[Tensor], list[Tensor], list[Tensor]] = ([], [], [])

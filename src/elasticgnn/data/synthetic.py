@@ -23,6 +23,10 @@ def block_model(
 
     Two nodes are joined with probability `inside` within a block and `between` across blocks;
     node i's features are signal * mean of its class + noise, both standard normal.
+
+    >>> from elasticgnn.data import block_model
+    >>> block_model([5, 7], generator, num_features=3).features.shape
+    torch.Size([12, 3])
     """
     check_blocks(sizes, inside, between)
     labels = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
@@ -43,6 +47,7 @@ def block_model(
 
 
 def check_blocks(sizes: Sequence[int], inside: float, between: float) -> None:
+    """Refuses fewer than two blocks, empty ones, and chances outside 0..1."""
     if len(sizes) < 2 or min(sizes) < 1:
         raise ValueError(f"sizes must be at least 2 numbers >= 1, got {list(sizes)}")
     for name, chance in (("inside", inside), ("between", between)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,7 +20,12 @@ SPLIT_RULES: tuple[SplitRule, ...] = ("20-500-1000", "20-30-rest", "10-10-80", "
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Node indices (int64) for training, model selection and testing; no node is in two."""
+    """Node indices (int64) for training, model selection and testing; no node is in two.
+
+    >>> from elasticgnn.data import Split
+    >>> Split.from_lists({"train": [0, 1], "val": [2], "test": [3, 4, 5]}).sizes
+    (2, 1, 3)
+    """
 
     train: Tensor
     val: Tensor
@@ -39,6 +44,7 @@ class Split:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
+        """How many nodes train, validate and test."""
         return len(self.train), len(self.val), len(self.test)
 
     def to_lists(self) -> dict[str, list[int]]:
@@ -48,6 +54,10 @@ class Split:
 
     @classmethod
     def from_lists(cls, lists: dict[str, list[int]]) -> Split:
+        """The split from lists of node numbers; ValueError if they hold anything else."""
+        for name in SPLIT_PARTS:
+            if not all(type(node) is int and node >= 0 for node in lists[name]):
+                raise ValueError(f"{name} must be a list of node numbers, got something else")
         return cls(*(torch.tensor(lists[name], dtype=torch.int64) for name in SPLIT_PARTS))
 
 
@@ -60,6 +70,16 @@ class NodeTask:
 
     labels: (n,) int64, the position in `class_names`, -1 where unknown.
     split: the fixed split that came with the data, if any; split_rule: what `paper_split` draws.
+    feature_names: of the columns, where the data name them; made_features: that the features are
+    stand-ins made from the graph; categories: of words, whose columns are called `name=word`;
+    missing (k, 2): row and column of values that were not given and hold the column's median.
+    values: (n,) float64, the number to predict in place of a class, NaN where unknown.
+    label_columns: further texts per node, for splits by group or time.
+
+    >>> task.num_nodes, task.num_features, task.num_classes
+    (60, 16, 2)
+    >>> task.largest_component().num_nodes <= task.num_nodes
+    True
     """
 
     name: str
@@ -71,6 +91,12 @@ class NodeTask:
     split: Split | None = None
     notes: tuple[str, ...] = ()
     split_rule: SplitRule = "10-10-80"
+    feature_names: tuple[str, ...] | None = None
+    made_features: bool = False
+    categories: tuple[str, ...] = ()
+    missing: Tensor | None = None
+    values: Tensor | None = None
+    label_columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n = self.graph.num_nodes
@@ -82,8 +108,13 @@ class NodeTask:
                 f"labels must be ({n},) int64, got {tuple(self.labels.shape)} {self.labels.dtype}"
             )
         check_labels(self.labels, len(self.class_names))
+        check_values(self.values, n, self.class_names)
         if self.node_ids is not None and len(self.node_ids) != n:
             raise ValueError(f"node_ids must be {n} ids, got {len(self.node_ids)}")
+        if self.feature_names is not None and len(self.feature_names) != self.num_features:
+            raise ValueError(
+                f"feature_names must be {self.num_features} names, got {len(self.feature_names)}"
+            )
         check_split(self.split, self.split_rule, n)
 
     @classmethod
@@ -134,20 +165,29 @@ class NodeTask:
 
     @property
     def num_nodes(self) -> int:
+        """Number of nodes n."""
         return self.graph.num_nodes
 
     @property
     def num_classes(self) -> int:
+        """Number of classes c."""
         return len(self.class_names)
 
     @property
+    def num_outputs(self) -> int:
+        """How many numbers a model gives a node: one per class, or the one to predict."""
+        return self.num_classes if self.values is None else 1
+
+    @property
     def num_features(self) -> int:
+        """Number of features f."""
         return int(self.features.shape[1])
 
     @cached_property
     def labelled(self) -> Tensor:
-        """Nodes whose class is known, ascending."""
-        return (self.labels >= 0).nonzero().flatten()
+        """Nodes whose class (or number) is known, ascending."""
+        known = self.labels >= 0 if self.values is None else ~self.values.isnan()
+        return known.nonzero().flatten()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -160,6 +200,8 @@ class NodeTask:
             digest.update(self.features.detach().cpu().contiguous().numpy().tobytes())
         digest.update(self.labels.cpu().contiguous().numpy().tobytes())
         digest.update("\0".join(self.class_names).encode())
+        if self.values is not None:
+            digest.update(self.values.contiguous().numpy().tobytes())
         return digest.hexdigest()
 
     def with_graph(self, graph: Graph, note: str | None = None) -> NodeTask:
@@ -182,6 +224,12 @@ class NodeTask:
             graph=graph,
             features=feature_rows(self.features, nodes),
             labels=self.labels[nodes],
+            values=None if self.values is None else self.values[nodes],
+            missing=missing_of(self.missing, nodes),
+            label_columns={
+                name: tuple(texts[i] for i in nodes.tolist())
+                for name, texts in self.label_columns.items()
+            },
             node_ids=None if ids is None else tuple(ids[i] for i in nodes.tolist()),
         )
 
@@ -189,6 +237,28 @@ class NodeTask:
 def feature_rows(features: Tensor | SparseFeatures, nodes: Tensor) -> Tensor | SparseFeatures:
     """The rows `nodes` of sparse or dense features."""
     return features.rows(nodes) if isinstance(features, SparseFeatures) else features[nodes]
+
+
+def missing_of(missing: Tensor | None, nodes: Tensor) -> Tensor | None:
+    """The places of missing values among the rows `nodes`, counted within these."""
+    if missing is None:
+        return None
+    place = torch.full((int(max(nodes.max(), missing[:, 0].max())) + 1,), -1)
+    place[nodes] = torch.arange(len(nodes))
+    rows = place[missing[:, 0]]
+    return torch.stack([rows, missing[:, 1]], dim=1)[rows >= 0]
+
+
+def check_values(values: Tensor | None, num_nodes: int, class_names: tuple[str, ...]) -> None:
+    """Refuses numbers to predict of another length or type, and beside classes."""
+    if values is None:
+        return
+    if values.shape != (num_nodes,) or values.dtype != torch.float64:
+        raise ValueError(
+            f"values must be ({num_nodes},) float64, got {tuple(values.shape)} {values.dtype}"
+        )
+    if class_names or bool(torch.isinf(values).any()):
+        raise ValueError("values must be finite (or NaN) and stand alone, got classes or infinity")
 
 
 def check_finite(features: Tensor | SparseFeatures) -> None:

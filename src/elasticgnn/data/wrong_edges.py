@@ -17,6 +17,11 @@ def add_wrong_edges(task: NodeTask, share: float, generator: torch.Generator) ->
 
     The new edges have weight 1 and join nodes of known class that were not joined before. Equal
     generators and different shares give nested sets of edges.
+
+    >>> from elasticgnn.data import add_wrong_edges
+    >>> more = add_wrong_edges(task, 0.1, generator)
+    >>> more.graph.num_edges - task.graph.num_edges == int(0.1 * task.graph.num_edges)
+    True
     """
     if not (math.isfinite(share) and share >= 0):
         raise ValueError(f"share must be a finite number >= 0, got {share}")

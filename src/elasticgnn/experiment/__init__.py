@@ -13,5 +13,6 @@ from elasticgnn.experiment.spec import StudySpec as StudySpec
 from elasticgnn.experiment.spec import load_spec as load_spec
 from elasticgnn.experiment.spec import spec_names as spec_names
 from elasticgnn.experiment.storage import storage_url as storage_url
+from elasticgnn.experiment.variant import with_protocol as with_protocol
 from elasticgnn.training.summary import Summary as Summary
 from elasticgnn.training.summary import summarize as summarize

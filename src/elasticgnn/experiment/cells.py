@@ -9,7 +9,12 @@ from elasticgnn.experiment.spec import ModelSpec, StudySpec
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """One number of a table: a model on a data set at a level of the study's axis."""
+    """One number of a table: a model on a data set at a level of the study's axis.
+
+    >>> from elasticgnn.experiment import Cell
+    >>> Cell("cora", 0.0, "elastic").file_name
+    'cora-0-elastic.json'
+    """
 
     dataset: str
     level: float
@@ -17,10 +22,12 @@ class Cell:
 
     @property
     def file_name(self) -> str:
+        """The name of the cell's result file."""
         return f"{self.dataset}-{self.level:g}-{self.model}.json"
 
     @property
     def label(self) -> str:
+        """Data set, level and model in one line."""
         return f"{self.dataset} {self.level:g} {self.model}"
 
 
@@ -42,11 +49,17 @@ class CellGroup:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
+        """The cells that share these trainings, one per model."""
         return tuple(Cell(self.dataset, self.level, model.name) for model in self.models)
 
 
 def cells(spec: StudySpec) -> tuple[Cell, ...]:
-    """Every cell of the study, data set by data set."""
+    """Every cell of the study, data set by data set.
+
+    >>> from elasticgnn.experiment import cells, load_spec
+    >>> cells(load_spec("table1"))[0].label
+    'cora 0 cheb'
+    """
     return tuple(cell for group in cell_groups(spec) for cell in group.cells)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from elasticgnn.data import NodeTask
 from elasticgnn.experiment.cells import Cell, CellGroup, cell_groups
 from elasticgnn.experiment.environment import environment
-from elasticgnn.experiment.execute import SIDE_BY_SIDE, Bench, train_claims
+from elasticgnn.experiment.execute import SIDE_BY_SIDE, GroupTask, train_claims
 from elasticgnn.experiment.flips import AttackRecord, FlipFile
 from elasticgnn.experiment.ledger import Claim, Ledger
 from elasticgnn.experiment.liveness import Watch, beating
@@ -22,13 +22,20 @@ from elasticgnn.experiment.results import Candidate, CellResult, write_result, w
 from elasticgnn.experiment.search import Needs, Records, expected_runs, has_runs, needs, select
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import ModelSpec, StudySpec
-from elasticgnn.experiment.storage import close_storage, open_storage
+from elasticgnn.experiment.storage import close_storage, open_storage, storage_errors
 from elasticgnn.experiment.tasks import load_task
+from elasticgnn.tracking.callback import Callback
 
 
 @dataclass(frozen=True)
 class WorkPlan:
-    """How a study is worked on; none of it changes what comes out."""
+    """How a study is worked on; none of it changes what comes out.
+
+    >>> from pathlib import Path
+    >>> from elasticgnn.experiment import WorkPlan
+    >>> WorkPlan("sqlite:///study.db", Path("results")).width
+    40
+    """
 
     storage: str
     results: Path
@@ -41,25 +48,50 @@ class WorkPlan:
 
 
 def run_study(
-    spec: StudySpec, plan: WorkPlan, report: Callable[[str], None] = lambda line: None
+    spec: StudySpec,
+    plan: WorkPlan,
+    report: Callable[[str], None] = lambda line: None,
+    *,
+    callback: Callback | None = None,
 ) -> None:
-    """Train until every cell of `spec` is complete and written; may run in many processes."""
-    storage = open_storage(plan.storage)
-    try:
-        Worker(spec, plan, report, storage).work()
-    finally:
-        close_storage(storage)
+    """Train until every cell of `spec` is complete and written; may run in many processes.
+
+    `report` gets a line of progress, `callback` the numbers of every training (tracking).
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from elasticgnn.experiment import WorkPlan, cells, cut_down, load_spec
+    >>> from elasticgnn.experiment import read_result, run_study
+    >>> spec = cut_down(load_spec("table1"), epochs=1, runs=1, settings=1)
+    >>> spec = spec.restricted(models=("sgc",))
+    >>> with TemporaryDirectory() as place:
+    ...     folder = Path(place)
+    ...     run_study(spec, WorkPlan(f"sqlite:///{folder}/study.db", folder))
+    ...     read_result(folder, spec, cells(spec)[0]) is not None
+    True
+    """
+    with storage_errors(plan.storage):
+        storage = open_storage(plan.storage)
+        try:
+            Worker(spec, plan, report, storage, callback).work()
+        finally:
+            close_storage(storage)
 
 
 class Worker:
     """One process working on one study."""
 
     def __init__(
-        self, spec: StudySpec, plan: WorkPlan, report: Callable[[str], None], storage: Any
+        self,
+        spec: StudySpec,
+        plan: WorkPlan,
+        report: Callable[[str], None],
+        storage: Any,
+        callback: Callback | None = None,
     ) -> None:
         self.spec = spec
         self.plan = plan
-        self.report = report
+        self.report, self.callback = report, callback
         watch = [Watch(plan.grace) for _ in cell_groups(spec)]
         self.groups = [
             (group, Ledger(storage, plan.storage, group.trials_name, own))
@@ -103,22 +135,33 @@ class Worker:
         return worked
 
     def train(self, group: CellGroup, ledger: Ledger, claims: list[Claim]) -> None:
-        bench = Bench(group, self.task(group))
+        """Trains the claims and tells the ledger as each is finished."""
+        group_task = GroupTask(group, self.task(group))
 
-        def told(claim: Claim, records: list[RunRecord]) -> None:
+        def finished(claim: Claim, records: list[RunRecord]) -> None:
             for record in records:
-                packed = bench.packed_splits[record.run]
-                write_split(self.plan.results, bench.task.name, record.split, packed)
-            ledger.tell(claim, records, self.environment)
-            self.counts[group.trials_name] += len(records)
+                packed = group_task.packed_splits[record.run]
+                write_split(self.plan.results, group_task.task.name, record.split, packed)
+            store = ledger.tell if len(records) == len(claim.runs) else ledger.keep
+            store(claim, records, self.environment)
+            self.counts[group.trials_name] += 1
             self.progress.done = min(sum(self.counts.values()), self.progress.total)
             what = f"{group.dataset} {group.level:g} {group.group}, {claim.setting.label()}"
             self.report(self.progress.line(what))
+            self.tell(what, records)
 
         with beating(lambda count: ledger.beat(claims, count)):
-            train_claims(bench, claims, told)
+            train_claims(group_task, claims, finished)
+
+    def tell(self, what: str, records: list[RunRecord]) -> None:
+        """Hands the numbers of finished trainings to the callback, if there is one."""
+        if self.callback is not None:
+            for record in records:
+                values = {"val": record.val, "test": record.test, "seconds": record.seconds}
+                self.callback(what, record.run, values)
 
     def task(self, group: CellGroup) -> NodeTask:
+        """The data that the group trains on."""
         return self.data(group)[0]
 
     def data(self, group: CellGroup) -> tuple[NodeTask, AttackRecord | None]:
@@ -133,6 +176,7 @@ class Worker:
         return self.loaded[1:]
 
     def write_cells(self, group: CellGroup, ledger: Ledger, records: Records) -> None:
+        """Writes the result file of every cell of the group."""
         attack = None if self.flips is None else self.data(group)[1]
         for model, cell in zip(group.models, group.cells, strict=True):
             result = cell_result(group, model, cell, records, ledger.environments())
@@ -190,6 +234,7 @@ def expected_trainings(spec: StudySpec, group: CellGroup) -> int:
 
 
 def count_runs(records: Records) -> int:
+    """How many trainings the records hold."""
     return sum(len(runs) for runs in records.values())
 
 
@@ -220,6 +265,7 @@ def cell_result(
 
 
 def candidate(setting: Setting, records: Records) -> Candidate:
+    """A setting with its mean validation and test value."""
     runs = list(records[setting].values())
     val, test = fmean(run.val for run in runs), fmean(run.test for run in runs)
     return Candidate(setting, len(runs), round(val, 6), round(test, 6))

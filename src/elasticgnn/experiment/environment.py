@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from elasticgnn.versions import package_versions
 
 PACKAGES = ("elasticgnn", "torch", "numpy", "scipy", "torch_geometric", "optuna")
 
 
 def environment() -> dict[str, str]:
     """Versions of everything that computes, and the git revision of the source."""
-    found = {name: package_version(name) for name in PACKAGES}
-    found["python"] = platform.python_version()
+    found = package_versions(PACKAGES)
     found["machine"] = platform.machine()
     found["processor"] = processor()
     found["revision"] = git_revision()
     return found
-
-
-def package_version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def processor() -> str:
@@ -48,6 +41,7 @@ def git_revision() -> str:
 
 
 def git_output(folder: Path, *arguments: str) -> str:
+    """What git prints, or nothing where it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10

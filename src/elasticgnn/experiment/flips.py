@@ -34,6 +34,7 @@ class FlipFile:
 
     @cached_property
     def perturbation(self) -> Perturbation:
+        """The flips in the file."""
         return load_perturbation(self.path)
 
     @cached_property

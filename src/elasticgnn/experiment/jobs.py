@@ -31,10 +31,16 @@ def run_jobs(spec: StudySpec, plan: WorkPlan, jobs: int, report: Callable[[str],
     ]
     for worker in workers:
         worker.start()
-    while any(worker.is_alive() for worker in workers) or not lines.empty():
-        while not lines.empty():
-            report(lines.get())
-        time.sleep(0.2)
+    try:
+        while any(worker.is_alive() for worker in workers) or not lines.empty():
+            while not lines.empty():
+                report(lines.get())
+            time.sleep(0.2)
+    finally:  # Ctrl-C: nobody is left behind
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join()
     failed = [worker.exitcode for worker in workers if worker.exitcode]
     if failed:
         raise OSError(f"{len(failed)} of {jobs} workers failed, exit codes {failed}")
@@ -54,4 +60,10 @@ def work(spec: StudySpec, plan: WorkPlan, threads: int, lines: Any, parent: int)
             raise SystemExit(1)
         lines.put(line)
 
-    run_study(spec, plan, report)
+    try:
+        run_study(spec, plan, report)
+    except KeyboardInterrupt:  # Ctrl-C reaches every process; the first one speaks of it
+        raise SystemExit(130) from None
+    except (ValueError, OSError) as error:
+        lines.put(f"worker {os.getpid()} failed: {error}")
+        raise SystemExit(2) from None

@@ -1,4 +1,4 @@
-"""The trials of one group of cells: planned, claimed, told, and read back.
+"""The trials of one group of cells: planned, claimed, finished, and read back.
 
 A trial is one setting with some of its runs. Workers never talk to each other: each plans what
 is missing, claims what waits, and tells what it trained. Whatever is planned twice (two workers
@@ -15,8 +15,10 @@ from typing import Any
 
 from elasticgnn.experiment.liveness import Watch, worker_identity
 from elasticgnn.experiment.record import RunRecord
-from elasticgnn.experiment.setting import NORMS, Setting
+from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.storage import claim_lock
+from elasticgnn.extras import optional_imports
+from elasticgnn.problem.penalties.registry import NORMS
 
 LARGEST = 1e9  # stands for an infinite lambda2 where Optuna shows parameters
 
@@ -32,6 +34,7 @@ class Claim:
 
     @property
     def runs(self) -> range:
+        """The numbers of the runs that are claimed."""
         return range(self.first, self.last)
 
 
@@ -39,7 +42,8 @@ class Ledger:
     """One Optuna study; every method is safe against other processes doing the same."""
 
     def __init__(self, storage: Any, url: str, name: str, watch: Watch) -> None:
-        import optuna
+        with optional_imports():
+            import optuna
 
         self.url = url
         self.watch = watch
@@ -55,22 +59,24 @@ class Ledger:
         )
 
     def trials(self, *states: Any) -> list[Any]:
+        """Optuna's trials that carry a setting, in the states asked for."""
         trials = self.study.get_trials(deepcopy=False, states=states or None)
         return [trial for trial in trials if "setting" in trial.user_attrs]
 
     def records(self) -> dict[Setting, dict[int, RunRecord]]:
         """Every finished run by setting and number."""
         found: dict[Setting, dict[int, RunRecord]] = {}
-        for trial in self.trials(self.states.COMPLETE):
-            runs = found.setdefault(read_setting(trial), {})
-            for table in trial.user_attrs["runs"]:
+        for trial in self.trials():  # a killed worker's trial holds what it had finished
+            runs = found.setdefault(read_setting(trial), {}) if "runs" in trial.user_attrs else {}
+            for table in trial.user_attrs.get("runs", ()):
                 record = RunRecord.from_json(table)
                 runs.setdefault(record.run, record)
         return found
 
     def environments(self) -> list[dict[str, str]]:
         """Every distinct environment that a finished trial names."""
-        texts = {json.dumps(t.user_attrs["environment"]) for t in self.trials(self.states.COMPLETE)}
+        found = (trial.user_attrs.get("environment") for trial in self.trials())
+        texts = {json.dumps(environment) for environment in found if environment}
         return [json.loads(text) for text in sorted(texts)]
 
     def plan(self, wanted: Mapping[Setting, int]) -> None:
@@ -81,12 +87,15 @@ class Ledger:
             alive = (self.states.WAITING, self.states.RUNNING, self.states.COMPLETE)
             for trial in self.trials(*alive):
                 covered.setdefault(read_setting(trial), set()).update(read_runs(trial))
+            for setting, records in self.records().items():
+                covered.setdefault(setting, set()).update(records)
             for setting, runs in sorted(wanted.items()):
                 missing = [run for run in range(runs) if run not in covered.get(setting, ())]
                 for first, last in spans(missing):
                     self.enqueue(setting, first, last)
 
     def enqueue(self, setting: Setting, first: int, last: int) -> None:
+        """Puts runs `first` to `last` of a setting up to be claimed."""
         attributes = {"setting": setting.to_json(), "first": first, "last": last}
         self.study.enqueue_trial(parameters(setting), user_attrs=attributes)
 
@@ -101,7 +110,7 @@ class Ledger:
                 if "setting" not in trial.user_attrs:  # the queue was emptied a moment ago
                     self.study.tell(trial.number, state=self.states.FAIL)
                     break
-                trial.set_user_attr("worker", worker_identity())
+                trial.set_user_attr("worker", worker_identity(self.watch.token))
                 claim = Claim(trial.number, read_setting(trial), *read_span(trial))
                 if self.is_planned_twice(claim):
                     self.study.tell(trial.number, state=self.states.FAIL)
@@ -131,12 +140,18 @@ class Ledger:
             if claim.number in self.held:
                 self.set_attribute(claim, "beat", count)
 
-    def tell(self, claim: Claim, records: Sequence[RunRecord], environment: dict[str, str]) -> None:
-        """Store the runs of a claim; the trial counts from its last write on."""
-        if [record.run for record in records] != list(claim.runs):
-            raise ValueError(f"records must be of the runs {claim.runs}, got {len(records)}")
+    def keep(self, claim: Claim, records: Sequence[RunRecord], environment: dict[str, str]) -> None:
+        """Store the runs of a claim that are finished so far; they count from now on."""
+        if not {record.run for record in records} <= set(claim.runs):
+            raise ValueError(f"records must be of the runs {claim.runs}, got others")
         self.set_attribute(claim, "environment", environment)
         self.set_attribute(claim, "runs", [record.to_json() for record in records])
+
+    def tell(self, claim: Claim, records: Sequence[RunRecord], environment: dict[str, str]) -> None:
+        """Store all runs of a claim and give it back."""
+        if [record.run for record in records] != list(claim.runs):
+            raise ValueError(f"records must be of the runs {claim.runs}, got {len(records)}")
+        self.keep(claim, records, environment)
         mean = sum(record.val for record in records) / len(records)
         value = mean if mean == mean else 0.0  # no validation nodes, nothing to rank by
         self.study.tell(claim.number, value, skip_if_finished=True)
@@ -144,7 +159,8 @@ class Ledger:
 
     def set_attribute(self, claim: Claim, name: str, value: Any) -> None:
         """Set an attribute of a claimed trial, unless it was taken away and finished."""
-        import optuna
+        with optional_imports():
+            import optuna
 
         trial = self.held.get(claim.number)
         with suppress(optuna.exceptions.UpdateFinishedTrialError):
@@ -154,7 +170,8 @@ class Ledger:
 
 def distributions() -> dict[str, Any]:
     """Wide ranges that never change: what is tried is decided by `plan`."""
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+    with optional_imports():
+        from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     return {
         "steps": IntDistribution(0, 10_000),
@@ -168,19 +185,23 @@ def distributions() -> dict[str, Any]:
 
 
 def parameters(setting: Setting) -> dict[str, Any]:
-    values = setting.to_json()
-    return {name: LARGEST if value == "inf" else value for name, value in values.items()}
+    """The setting as Optuna's parameters; infinity becomes the largest value."""
+    values, known = setting.to_json(), distributions()
+    return {n: LARGEST if v == "inf" else v for n, v in values.items() if n in known}
 
 
 def read_setting(trial: Any) -> Setting:
+    """The setting of a trial."""
     return Setting.from_json(trial.user_attrs["setting"])
 
 
 def read_span(trial: Any) -> tuple[int, int]:
+    """First run of a trial and the one after its last."""
     return trial.user_attrs["first"], trial.user_attrs["last"]
 
 
 def read_runs(trial: Any) -> range:
+    """The numbers of the runs of a trial."""
     return range(*read_span(trial))
 
 

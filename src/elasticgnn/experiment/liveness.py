@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 
-def worker_identity() -> dict[str, Any]:
-    """This process: host, number, and the moment it started (numbers are used again)."""
-    return {"host": socket.gethostname(), "pid": os.getpid(), "start": start_of(os.getpid())}
+def worker_identity(token: str = "") -> dict[str, Any]:
+    """This process: host, number, the moment it started (numbers are used again), its worker."""
+    pid = os.getpid()
+    return {"host": socket.gethostname(), "pid": pid, "start": start_of(pid), "token": token}
 
 
 def start_of(pid: int) -> str:
@@ -36,13 +38,16 @@ class Watch:
     """
 
     grace: float = 600.0
+    token: str = field(default_factory=lambda: secrets.token_hex(8))  # of this worker alone
     seen: dict[int, tuple[Any, float]] = field(default_factory=dict)
 
     def is_dead(self, number: int, attributes: dict[str, Any]) -> bool:
         """Whether the holder of trial `number` is gone, or silent for longer than `grace`."""
         worker = attributes.get("worker")
         if worker and worker["host"] == socket.gethostname():
-            return start_of(worker["pid"]) != worker["start"]
+            # an earlier worker of this very process ended with an error: it holds nothing any more
+            ended = worker["pid"] == os.getpid() and worker.get("token", "") != self.token
+            return ended or start_of(worker["pid"]) != worker["start"]
         sign = attributes.get("beat")
         now = time.monotonic()
         last, since = self.seen.get(number, (None, now))
@@ -61,7 +66,8 @@ def beating(beat: Callable[[int], None], interval: float = 60.0) -> Iterator[Non
         count = 0
         while not done.wait(interval):
             count += 1
-            beat(count)
+            with suppress(Exception):  # whatever it is, the next result that is told meets it too
+                beat(count)
 
     thread = threading.Thread(target=loop, daemon=True)
     thread.start()

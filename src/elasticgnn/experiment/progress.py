@@ -23,6 +23,7 @@ class Progress:
         return (time.monotonic() - self.began) / fresh * max(self.total - self.done, 0)
 
     def line(self, what: str) -> str:
+        """Trainings done, time left and what is being done, in one line."""
         left = self.seconds_left()
         ahead = "" if left is None else f", {duration(left)} left"
         return f"{self.done}/{self.total} trainings{ahead} · {what}"

@@ -11,7 +11,12 @@ METHOD_RUNGS = (Rung(keep=4, runs=1), Rung(keep=2, runs=2))
 
 
 def cut_down(spec: StudySpec, *, epochs: int = 4, runs: int = 2, settings: int = 4) -> StudySpec:
-    """`spec` on the toy graph: one data set, at most two levels, `settings` points per model."""
+    """`spec` on the toy graph: one data set, at most two levels, `settings` points per model.
+
+    >>> from elasticgnn.experiment import cells, cut_down, load_spec
+    >>> len(cells(cut_down(load_spec("table1")))) < len(cells(load_spec("table1")))
+    True
+    """
     protocol = replace(
         spec.protocol, data="toy", hidden_channels=8, epochs=epochs, patience=None, runs=runs
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from elasticgnn.experiment.flips import AttackRecord
 from elasticgnn.experiment.record import RunRecord
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Protocol, StudySpec
+from elasticgnn.files import write_whole
 
 FORMAT = 1
 
@@ -30,7 +30,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CellResult:
-    """Everything that is kept of one cell."""
+    """Everything that is kept of one cell.
+
+    >>> from pathlib import Path
+    >>> from elasticgnn.experiment import cells, load_spec, read_result
+    >>> spec = load_spec("table1")
+    >>> read_result(Path("no-such-folder"), spec, cells(spec)[0]) is None
+    True
+    """
 
     pool: str
     cell: Cell
@@ -47,6 +54,7 @@ class CellResult:
         return [record.metric(name) for record in self.runs]
 
     def to_json(self) -> dict[str, Any]:
+        """The result as values for JSON."""
         return {
             "format": FORMAT,
             "pool": self.pool,
@@ -62,6 +70,7 @@ class CellResult:
 
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> CellResult:
+        """The result from what `to_json` gave; ValueError for another format."""
         if table.get("format") != FORMAT:
             raise ValueError(f"result must have format {FORMAT}, got {table.get('format')!r}")
         return cls(
@@ -78,35 +87,45 @@ class CellResult:
 
 
 def candidate_row(candidate: Candidate) -> dict[str, Any]:
+    """A candidate as one flat row."""
     numbers = {"runs": candidate.runs, "val": candidate.val, "test": candidate.test}
     return {**candidate.setting.to_json(), **numbers}
 
 
 def read_candidate(row: Mapping[str, Any]) -> Candidate:
+    """The candidate of a row that `candidate_row` made."""
     setting = {name: value for name, value in row.items() if name not in ("runs", "val", "test")}
     return Candidate(Setting.from_json(setting), row["runs"], row["val"], row["test"])
 
 
 def result_path(folder: Path, spec: StudySpec, cell: Cell) -> Path:
+    """Where the result of a cell is stored."""
     return folder / spec.pool / cell.file_name
 
 
 def write_result(folder: Path, spec: StudySpec, result: CellResult) -> Path:
     """The file of a cell, replaced in one step."""
     path = result_path(folder, spec, result.cell)
-    write_whole(path, dump_rows(result.to_json()))
+    write_whole(path, dump_rows(result.to_json()), make_folder=True)
     return path
 
 
 def read_result(folder: Path, spec: StudySpec, cell: Cell) -> CellResult | None:
-    """The stored result of a cell, None if there is none."""
+    """The stored result of a cell, None if there is none.
+
+    >>> from pathlib import Path
+    >>> from elasticgnn.experiment import cells, load_spec, read_result
+    >>> spec = load_spec("table1")
+    >>> read_result(Path("no-such-folder"), spec, cells(spec)[0]) is None
+    True
+    """
     path = result_path(folder, spec, cell)
     if not path.is_file():
         return None
     try:
         return CellResult.from_json(json.loads(path.read_text("utf-8")))
-    except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path.name} must be a stored result, got {error!r}") from None
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path} must be a stored result, got {error!r}") from None
 
 
 def write_split(folder: Path, dataset: str, fingerprint: str, packed: str) -> None:
@@ -114,18 +133,7 @@ def write_split(folder: Path, dataset: str, fingerprint: str, packed: str) -> No
     path = folder / "splits" / f"{dataset}-{fingerprint}.json"
     if not path.exists():
         table = {"dataset": dataset, "fingerprint": fingerprint, "roles": packed}
-        write_whole(path, json.dumps(table) + "\n")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file under a temporary name, then rename it: readers see old or new, never half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+        write_whole(path, json.dumps(table) + "\n", make_folder=True)
 
 
 def dump_rows(table: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ class Needs:
     final: bool
 
     def met(self, records: Records) -> bool:
+        """Whether every run that is needed has a record."""
         return all(has_runs(records, setting, runs) for setting, runs in self.runs.items())
 
 
@@ -69,10 +70,12 @@ def select(settings: Sequence[Setting], runs: int, records: Records) -> Setting 
 
 
 def validation_mean(records: Mapping[int, RunRecord], runs: int) -> float:
+    """Mean validation value of the first runs."""
     return fmean(records[run].val for run in range(runs))
 
 
 def has_runs(records: Records, setting: Setting, runs: int) -> bool:
+    """Whether the first runs of a setting have records."""
     done = records.get(setting, {})
     return all(run in done for run in range(runs))
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
-NORMS = ("l21", "l1", "mcp", "scad")
+from elasticgnn.nn.settings import lambda2_of
+from elasticgnn.problem.penalties.registry import NORMS
+
 Value = float | int | str
 
 
 @dataclass(frozen=True, order=True)
 class Setting:
-    """Hyperparameters of one training; rivals ignore the elastic ones."""
+    """Hyperparameters of one training; rivals ignore the elastic ones.
+
+    >>> from elasticgnn.experiment import Setting
+    >>> Setting.from_json(Setting(lambda1=6.0).to_json()).lambda1
+    6.0
+    """
 
     steps: int = 10
     norm: str = "l21"
@@ -21,6 +29,7 @@ class Setting:
     dropout: float = 0.5
     lambda1: float = 3.0
     lambda2: float = 3.0
+    attention_dropout: float = 0.0  # GAT alone
 
     def __post_init__(self) -> None:
         if self.steps < 0:
@@ -31,6 +40,8 @@ class Setting:
             raise ValueError(f"learning_rate must be > 0, got {self.learning_rate}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        if not 0 <= self.attention_dropout < 1:
+            raise ValueError(f"attention_dropout must be in [0, 1), got {self.attention_dropout}")
         for name in ("weight_decay", "lambda1", "lambda2"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be >= 0, got {getattr(self, name)}")
@@ -45,8 +56,11 @@ class Setting:
         return replace(self, norm="l21") if self.lambda1 == 0 else self
 
     def to_json(self) -> dict[str, Value]:
-        """Plain values; an infinite lambda2 is the text "inf"."""
-        return {name: as_text_if_infinite(value) for name, value in asdict(self).items()}
+        """Plain values; an infinite lambda2 is the text "inf", attention_dropout only if used."""
+        values = {name: as_text_if_infinite(value) for name, value in asdict(self).items()}
+        if self.attention_dropout == 0:
+            del values["attention_dropout"]
+        return values
 
     @classmethod
     def from_json(cls, values: Mapping[str, Value]) -> Setting:
@@ -56,14 +70,23 @@ class Setting:
         unknown = sorted(set(values) - set(known) - {"alpha"})
         if unknown:
             raise ValueError(f"setting must have names of {sorted(known)}, got {unknown}")
-        kinds = {"int": int, "str": str, "float": float}
+        kinds: dict[str, Callable[[Any], Any]] = {"int": whole, "str": str, "float": float}
         return cls(**{n: kinds[str(known[n])](v) for n, v in values.items() if n in known})
 
     def label(self, *, elastic: bool = True) -> str:
         """One line for people; rivals have neither steps nor lambdas."""
         shared = f"lr {self.learning_rate:g}, wd {self.weight_decay:g}, dropout {self.dropout:g}"
+        if self.attention_dropout > 0:
+            shared += f", attention dropout {self.attention_dropout:g}"
         own = f", K {self.steps}, λ1 {self.lambda1:g}, λ2 {self.lambda2:.4g}"
         return shared + own if elastic else shared
+
+
+def whole(value: Value) -> int:
+    """`value` as a whole number; nothing is rounded."""
+    if isinstance(value, bool) or float(value) != int(value):
+        raise ValueError(f"setting must be a whole number, got {value!r}")
+    return int(value)
 
 
 def teleport(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -73,8 +96,9 @@ def teleport(values: Mapping[str, Value]) -> dict[str, Value]:
     alpha = float(values["alpha"])
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must be in [0, 1], got {alpha}")
-    return {"lambda1": 0.0, "lambda2": math.inf if alpha == 0 else round(1 / alpha - 1, 12)}
+    return {"lambda1": 0.0, "lambda2": round(lambda2_of(alpha), 12)}
 
 
 def as_text_if_infinite(value: Value) -> Value:
+    """The value, or "inf": JSON has no infinity."""
     return "inf" if isinstance(value, float) and math.isinf(value) else value

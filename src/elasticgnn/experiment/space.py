@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -9,6 +10,7 @@ from typing import Any
 
 from elasticgnn.experiment.setting import Setting
 
+MOST_SETTINGS = 100_000
 METHODS = ("grid", "halving", "fixed")
 
 
@@ -44,6 +46,8 @@ def expand(base: Mapping[str, Any], grids: Iterable[Mapping[str, Any]]) -> Itera
     seen: set[Setting] = set()
     for grid in grids:
         names = list(grid)
+        if math.prod(len(as_list(grid[name])) for name in names) > MOST_SETTINGS:
+            raise ValueError(f"space must have at most {MOST_SETTINGS} settings, got more")
         for values in product(*(as_list(grid[name]) for name in names)):
             chosen = dict(zip(names, values, strict=True))
             setting = Setting.from_json({**base, **chosen}).canonical()
@@ -53,4 +57,5 @@ def expand(base: Mapping[str, Any], grids: Iterable[Mapping[str, Any]]) -> Itera
 
 
 def as_list(value: Any) -> list[Any]:
+    """The value as a list, of one where it is none."""
     return list(value) if isinstance(value, list) else [value]

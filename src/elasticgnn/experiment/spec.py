@@ -13,20 +13,37 @@ from typing import Any
 
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.space import Rung, SearchPlan, expand
+from elasticgnn.experiment.spec_values import (
+    checked_name,
+    names,
+    number,
+    numbers,
+    study_errors,
+    texts,
+)
+from elasticgnn.nn.settings import MODEL_NAMES
 
 SPECS = resources.files("elasticgnn.experiment") / "specs"
-FAMILIES = ("elastic", "mlp", "gcn", "gat", "cheb", "sage", "appnp", "sgc")
 METRICS = ("accuracy", "ratio", "sparse", "objective")
 DATA = ("benchmark", "attacked", "toy")
 AXES = ("none", "rate", "steps")
+LARGEST_FLOOR = 0.5
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A mean agrees if it is within `std` published deviations or `points`, whichever is wider."""
+    """A mean agrees if it is within `std` published deviations or `points`, whichever is wider.
+
+    points is at most half a point: more would let the floor decide where the paper is precise.
+    """
 
     std: float = 2.0
-    points: float = 1.5
+    points: float = 0.5
+
+    def __post_init__(self) -> None:
+        number(self.std, "std")
+        if not 0 <= self.points <= LARGEST_FLOOR:
+            raise ValueError(f"points must be in [0, {LARGEST_FLOOR}], got {self.points}")
 
 
 @dataclass(frozen=True)
@@ -41,9 +58,14 @@ class ModelSpec:
     group: str
     epoch: str = "selected"
 
+    @property
+    def is_rival(self) -> bool:
+        """Whether it is one of the models that the paper compares its own with."""
+        return self.family != "elastic"
+
     def __post_init__(self) -> None:
-        if self.family not in FAMILIES:
-            raise ValueError(f"family must be one of {FAMILIES}, got {self.family!r}")
+        if self.family not in MODEL_NAMES:
+            raise ValueError(f"family must be one of {MODEL_NAMES}, got {self.family!r}")
         if self.epoch not in ("selected", "last"):
             raise ValueError(f"epoch must be 'selected' or 'last', got {self.epoch!r}")
 
@@ -65,8 +87,10 @@ class Protocol:
         if self.data not in DATA:
             raise ValueError(f"data must be one of {DATA}, got {self.data!r}")
         for name in ("hidden_channels", "epochs", "runs"):
-            if getattr(self, name) < 1:
+            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
                 raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
+        if self.seed < 0:
+            raise ValueError(f"seed must be >= 0, got {self.seed}")
 
     @property
     def fingerprint(self) -> str:
@@ -95,13 +119,19 @@ class Remark:
     levels: tuple[float, ...] = ()
 
     def is_about(self, dataset: str, level: float, model: str) -> bool:
+        """Whether the remark belongs to this cell."""
         parts = ((self.datasets, dataset), (self.levels, level), (self.models, model))
         return all(not names or name in names for names, name in parts)
 
 
 @dataclass(frozen=True)
 class StudySpec:
-    """One table or figure of the paper."""
+    """One table or figure of the paper.
+
+    >>> from elasticgnn.experiment import load_spec
+    >>> load_spec("table1").protocol.runs
+    10
+    """
 
     name: str
     title: str
@@ -123,6 +153,7 @@ class StudySpec:
     compare: str | None = None  # the model whose paired difference to the baseline a table shows
 
     def model(self, name: str) -> ModelSpec:
+        """The model of that name; ValueError lists those there are."""
         for model in self.models:
             if model.name == name:
                 return model
@@ -141,18 +172,29 @@ class StudySpec:
 
 
 def spec_names() -> tuple[str, ...]:
-    """The studies that come with the package."""
+    """The studies that come with the package.
+
+    >>> from elasticgnn.experiment import spec_names
+    >>> "table1" in spec_names()
+    True
+    """
     names = (entry.name for entry in SPECS.iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
 
 def load_spec(name: str) -> StudySpec:
-    """The study `name` of the package, or the one in the TOML file at that path."""
+    """The study `name` of the package, or the one in the TOML file at that path.
+
+    >>> from elasticgnn.experiment import load_spec
+    >>> load_spec("table1").name
+    'table1'
+    """
     if name in spec_names():
         return parse_spec(name, tomllib.loads((SPECS / f"{name}.toml").read_text("utf-8")))
     path = Path(name)
     if path.suffix == ".toml" and path.is_file():
-        return parse_spec(path.stem, tomllib.loads(path.read_text("utf-8")))
+        with study_errors(name):
+            return parse_spec(path.stem, tomllib.loads(path.read_text("utf-8")))
     raise ValueError(f"study must be one of {spec_names()} or a .toml file, got {name!r}")
 
 
@@ -169,21 +211,21 @@ def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
         raise ValueError(f"axis, metric must be of {AXES}, {METRICS}, got {axis!r}, {metric!r}")
     defaults = Setting.from_json(table.get("defaults", {}))
     spec = StudySpec(
-        name=name,
+        name=checked_name(name, "name of the study"),
         title=str(table["title"]),
         metric=metric,
         unit=str(table.get("unit", "%")),
-        pool=str(table.get("pool", name)),
+        pool=checked_name(table.get("pool", name), "pool"),
         protocol=Protocol(**table.get("protocol", {})),
-        datasets=tuple(table["datasets"]),
+        datasets=names(table, "datasets"),
         axis=axis,
-        levels=tuple(float(level) for level in table.get("levels", [0.0])),
+        levels=numbers(table, "levels", [0.0]),
         models=tuple(parse_model(k, v, defaults) for k, v in table["models"].items()),
         search=parse_search(table.get("search", {})),
         baseline=table.get("baseline"),
         compare=table.get("compare"),
         tolerance=Tolerance(**table.get("tolerance", {})),
-        notes=tuple(table.get("notes", [])),
+        notes=texts(table, "notes"),
         remarks=tuple(parse_remark(remark) for remark in table.get("remarks", [])),
     )
     spec = replace(spec, paper=parse_paper(spec, table.get("paper", {})))
@@ -197,31 +239,37 @@ def parse_model(name: str, table: dict[str, Any], defaults: Setting) -> ModelSpe
         raise ValueError(f"models.{name} must have keys of {sorted(allowed)}, got {unknown}")
     base = defaults.to_json()
     settings = tuple(expand(base, table.get("space", [{}])))
+    if not settings:
+        raise ValueError(f"models.{name} must have a space of settings, got none")
     fixed = Setting.from_json({**base, **table["fixed"]}) if "fixed" in table else settings[0]
     return ModelSpec(
-        name=name,
+        name=checked_name(name, "name of a model"),
         title=str(table.get("title", name)),
         family=str(table["family"]),
         settings=settings,
         fixed=fixed.canonical(),
-        group=str(table.get("group", name)),
+        group=checked_name(table.get("group", name), "group"),
         epoch=str(table.get("epoch", "selected")),
     )
 
 
 def parse_remark(table: dict[str, Any]) -> Remark:
-    names = {key: tuple(value) for key, value in table.items() if key != "text"}
-    return Remark(text=str(table["text"]), **names)
+    """A remark from its table; ValueError for unknown keys."""
+    if unknown := sorted(set(table) - {"text", "datasets", "models", "levels"}):
+        raise ValueError(f"a remark must have text, datasets, models, levels, got {unknown}")
+    levels = numbers(table, "levels", []) if "levels" in table else ()
+    return Remark(str(table["text"]), texts(table, "datasets"), texts(table, "models"), levels)
 
 
 def parse_search(table: dict[str, Any]) -> SearchPlan:
+    """The search from its table; a grid unless it says otherwise."""
     rungs = tuple(Rung(**rung) for rung in table.get("rungs", []))
     return SearchPlan(method=str(table.get("method", "grid")), rungs=rungs)
 
 
 def parse_paper(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str, float], Published]:
     """`[paper.dataset] model = [[mean, std], ...]`, one pair per level; [] where it has none."""
-    numbers = {}
+    found = {}
     for dataset, columns in table.items():
         for model, pairs in columns.items():
             if dataset not in spec.datasets or len(pairs) != len(spec.levels):
@@ -232,8 +280,8 @@ def parse_paper(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str, 
             spec.model(model)
             for level, pair in zip(spec.levels, pairs, strict=True):
                 if pair:
-                    numbers[dataset, model, level] = Published(*pair)
-    return numbers
+                    found[dataset, model, level] = Published(*(number(v, "paper") for v in pair))
+    return found
 
 
 def parse_found(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str, float], Setting]:

@@ -2,54 +2,99 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-from elasticgnn.experiment.cells import cell_groups, cells
-from elasticgnn.experiment.results import result_path
+from elasticgnn.experiment.cells import Cell, CellGroup, cell_groups, cells
+from elasticgnn.experiment.engine import expected_trainings
+from elasticgnn.experiment.results import read_result, result_path
 from elasticgnn.experiment.spec import StudySpec
-from elasticgnn.experiment.storage import close_storage, open_storage, sqlite_path
+from elasticgnn.experiment.storage import close_storage, open_storage, sqlite_path, storage_errors
+from elasticgnn.extras import optional_imports
 
 STATES = ("complete", "running", "waiting")
 
 
 def study_status(spec: StudySpec, url: str, results: Path) -> dict[str, Any]:
-    """Counts of complete cells, of the trials in the storage by state, and what they took."""
+    """Cells, trials and trainings so far, what they took, and what the rest will take.
+
+    processor_hours are of the trainings that measured them; hours_left is for the groups that
+    have some training to go by, unmeasured counts the trainings of the others.
+    """
     every = cells(spec)
     found: dict[str, Any] = {
         "study": spec.name,
         "cells": len(every),
         "cells_complete": sum(result_path(results, spec, cell).is_file() for cell in every),
-        "runs": 0,
-        "epochs": 0,
-        "seconds": 0.0,
+        "cells_searched": sum(is_searched(spec, results, cell) for cell in every),
+        **dict.fromkeys(("runs", "epochs", "left", "unmeasured"), 0),
+        **dict.fromkeys(("seconds", "processor_hours", "hours_left"), 0.0),
         **dict.fromkeys(STATES, 0),
+        "groups": [],
     }
     path = sqlite_path(url)
-    if path is not None and not path.is_file():
-        return found
-    for trial in stored_trials(spec, url):
-        state = trial.state.name.lower()
-        if state in STATES:
-            found[state] += 1
-        if state == "complete":
-            runs = trial.user_attrs["runs"]
-            found["runs"] += len(runs)
-            found["epochs"] += sum(run["epochs"] for run in runs)
-            found["seconds"] += sum(run["seconds"] for run in runs)
+    stored = {} if path is not None and not path.is_file() else stored_trials(spec, url)
+    for group in cell_groups(spec):
+        trials = stored.get(group.trials_name, [])
+        for trial in trials:
+            if trial.state.name.lower() in STATES:
+                found[trial.state.name.lower()] += 1
+        add_trainings(found, finished_runs(trials), group)
     return found
 
 
-def stored_trials(spec: StudySpec, url: str) -> list[Any]:
-    """All trials of the study that carry a setting."""
-    import optuna
+def is_searched(spec: StudySpec, results: Path, cell: Cell) -> bool:
+    """Whether the stored result was made by the study's search, not at one fixed setting."""
+    result = read_result(results, spec, cell)
+    return result is not None and result.search != "fixed"
 
-    storage = open_storage(url)
-    try:
-        known = set(optuna.study.get_all_study_names(storage))
-        names = [group.trials_name for group in cell_groups(spec) if group.trials_name in known]
-        studies = [optuna.load_study(study_name=name, storage=storage) for name in names]
-        trials = [trial for study in studies for trial in study.get_trials(deepcopy=False)]
-    finally:
-        close_storage(storage)
-    return [trial for trial in trials if "setting" in trial.user_attrs]
+
+def finished_runs(trials: list[Any]) -> list[dict[str, Any]]:
+    """Every run once, killed workers' included."""
+    runs: dict[tuple[str, int], dict[str, Any]] = {}
+    for trial in trials:
+        for run in trial.user_attrs.get("runs", ()):
+            runs.setdefault((json.dumps(trial.user_attrs["setting"]), run["run"]), run)
+    return list(runs.values())
+
+
+def add_trainings(found: dict[str, Any], runs: list[dict[str, Any]], group: CellGroup) -> None:
+    """Count one group's trainings, their time, and the rest at the same pace."""
+    left = max(expected_trainings(group.study, group) - len(runs), 0)
+    seconds = [run.get("processor_seconds") or run["seconds"] for run in runs]
+    processor = sum(run.get("processor_seconds") or 0.0 for run in runs)
+    found["runs"] += len(runs)
+    found["epochs"] += sum(run["epochs"] for run in runs)
+    found["seconds"] += sum(run["seconds"] for run in runs)
+    found["processor_hours"] += processor / 3600
+    found["left"] += left
+    if runs:
+        found["hours_left"] += left * fmean(seconds) / 3600
+        name = f"{group.dataset} {group.level:g} {group.group}"
+        found["groups"].append(
+            {"group": name, "runs": len(runs), "left": left, "processor_seconds": round(processor)}
+        )
+    else:
+        found["unmeasured"] += left
+
+
+def stored_trials(spec: StudySpec, url: str) -> dict[str, list[Any]]:
+    """All trials of the study that carry a setting, by group."""
+    with optional_imports():
+        import optuna
+
+    with storage_errors(url):
+        storage = open_storage(url)
+        try:
+            known = set(optuna.study.get_all_study_names(storage))
+            names = [group.trials_name for group in cell_groups(spec) if group.trials_name in known]
+            studies = {name: optuna.load_study(study_name=name, storage=storage) for name in names}
+            trials = {name: study.get_trials(deepcopy=False) for name, study in studies.items()}
+        finally:
+            close_storage(storage)
+    return {
+        name: [trial for trial in found if "setting" in trial.user_attrs]
+        for name, found in trials.items()
+    }

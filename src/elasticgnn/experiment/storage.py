@@ -9,24 +9,68 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from elasticgnn.extras import optional_imports
+from elasticgnn.files import hide_password
+
 POSTGRESQL = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 
 def storage_url(text: str) -> str:
-    """The address SQLAlchemy wants for `text`: a file path, sqlite:/// or postgresql:// ..."""
+    """The address SQLAlchemy wants for `text`: a file path, sqlite:/// or postgresql:// ...
+
+    >>> from elasticgnn.experiment import storage_url
+    >>> storage_url("sqlite:///study.db")
+    'sqlite:///study.db'
+    """
     if text.startswith("sqlite:///"):
         return text
     for prefix in POSTGRESQL:
         if text.startswith(prefix):
-            return "postgresql+psycopg://" + text[len(prefix) :]
+            return checked_address("postgresql+psycopg://" + text[len(prefix) :])
     if "://" in text:
-        raise ValueError(f"storage must be a file, sqlite:/// or postgresql://, got {text!r}")
+        shown = hide_password(text)
+        raise ValueError(f"storage must be a file, sqlite:/// or postgresql://, got {shown!r}")
+    if Path(text).is_dir():
+        raise ValueError(f"storage must be a file, got the folder {text}")
     return f"sqlite:///{Path(text)}"
+
+
+def checked_address(url: str) -> str:
+    """`url` itself, if it can be understood."""
+    import sqlalchemy
+
+    try:
+        sqlalchemy.engine.make_url(url)
+    except (sqlalchemy.exc.ArgumentError, ValueError):
+        raise ValueError(
+            f"storage must be postgresql://user@host:port/name, got {hide_password(url)!r}"
+        ) from None
+    return url
+
+
+@contextmanager
+def storage_errors(url: str) -> Iterator[None]:
+    """A full disk, a stopped server or a foreign file become one OSError that names the storage."""
+    with optional_imports():
+        import optuna
+    import sqlalchemy
+
+    try:
+        yield
+    except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.StorageInternalError) as error:
+        cause = error.__cause__ if error.__cause__ is not None else error
+        lines = str(getattr(cause, "orig", None) or cause).splitlines()
+        reason = lines[0] if lines else type(cause).__name__
+        raise OSError(
+            f"storage {hide_password(url)} failed: {hide_password(reason)}; what is finished is "
+            "kept, the same command goes on from there"
+        ) from error
 
 
 def open_storage(url: str) -> Any:
     """Optuna's storage at `url`; its tables are made on first use, by one process at a time."""
-    import optuna
+    with optional_imports():
+        import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     path = sqlite_path(url)
@@ -61,15 +105,17 @@ def use_write_ahead_log(engine: Any) -> None:
 
 
 def check_driver() -> None:
+    """Refuses a PostgreSQL address where no driver is installed."""
     if importlib.util.find_spec("psycopg") is None:  # SQLAlchemy loads it by name
         raise ValueError(
-            "storage must have its driver installed, got none: pip install elasticgnn[postgresql]"
+            "storage must have its driver installed, got none: pip install 'elasticgnn[study]'"
         )
 
 
 def open_server(url: str) -> Any:
     """The storage on a server; workers that start together wait for the first to make tables."""
-    import optuna
+    with optional_imports():
+        import optuna
     import sqlalchemy
 
     engine = sqlalchemy.create_engine(url)
@@ -86,6 +132,7 @@ def open_server(url: str) -> Any:
 
 
 def sqlite_path(url: str) -> Path | None:
+    """The file of an SQLite address, None for any other."""
     return Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
 
 

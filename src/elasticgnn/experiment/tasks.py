@@ -42,6 +42,7 @@ def clean_task(protocol: Protocol, dataset: str, known_as: str, root: Path | Non
 
 
 def named_task(protocol: Protocol, name: str, root: Path | None) -> NodeTask:
+    """The data set that a study names, or the toy of its protocol."""
     if protocol.data == "toy":
         return toy_task(torch.Generator().manual_seed(7))
     normalize = None if protocol.normalize_features else False  # None: as the data set needs it

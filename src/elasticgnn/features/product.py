@@ -10,6 +10,7 @@ from torch import Tensor
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.features.sparse_features import SparseFeatures
 from elasticgnn.kernels import native
+from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
 
 INPUT_SITE = 0
 
@@ -20,7 +21,12 @@ def feature_product(
     noise: DropoutNoise | None = None,
     dropout: float = 0.0,
 ) -> Tensor:
-    """features (n, f) times weight (f, d); with noise, stored values are dropped first."""
+    """features (n, f) times weight (f, d); with noise, stored values are dropped first.
+
+    >>> from elasticgnn.features import SparseFeatures, feature_product
+    >>> feature_product(SparseFeatures.identity(3), torch.ones(3, 2)).tolist()
+    [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+    """
     if weight.ndim != 2 or len(weight) != features.shape[1]:
         raise ValueError(
             f"weight must be ({features.shape[1]}, d) for these features, got {tuple(weight.shape)}"
@@ -34,38 +40,59 @@ def feature_product(
         value = features.value * keep.to(features.device) * (1 / (1 - dropout))
     else:
         value = features.value
+    return sparse_product(features, value, weight)
+
+
+def sparse_product(features: SparseFeatures, value: Tensor, weight: Tensor) -> Tensor:
+    """The pattern of `features` with `value` (k,) times weight (f, d); differentiable in both."""
+    if is_batched_or_pushed_forward():
+        return multiply_plainly(features, value, weight)
     apply: Any = SparseProduct.apply  # torch gives it no types
     product: Tensor = apply(features, value, weight)
     return product
 
 
 class SparseProduct(torch.autograd.Function):
-    """CSR pattern with values (k,) times weight (f, d); differentiable in the weight."""
+    """Differentiable any number of times: the derivative in the weight is a sparse product too."""
 
     @staticmethod
-    def forward(ctx: Any, features: SparseFeatures, value: Tensor, weight: Tensor) -> Tensor:
-        ctx.features, ctx.own_values = features, value is features.value
-        ctx.save_for_backward(value)
+    def forward(features: SparseFeatures, value: Tensor, weight: Tensor) -> Tensor:
+        """features @ weight, (n, h)."""
         return multiply(features, value, weight)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[None, None, Tensor]:
-        (value,) = ctx.saved_tensors
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        """Keeps what the gradient needs."""
+        features, value, weight = inputs
+        ctx.features, ctx.own_values = features, value is features.value
+        ctx.save_for_backward(value, weight if ctx.needs_input_grad[1] else None)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
+        """Gradients of the stored values and of the weight."""
+        value, weight = ctx.saved_tensors
         features: SparseFeatures = ctx.features
-        transpose = features.transpose
-        if not ctx.own_values:
-            return (
-                None,
-                None,
-                multiply(transpose, value.index_select(0, features.transpose_order), grad),
-            )
-        return None, None, multiply(transpose, transpose.value, grad)
+        by_value = by_weight = None
+        if ctx.needs_input_grad[1]:
+            column = features.column.long()
+            by_value = (grad.index_select(0, features.row) * weight.index_select(0, column)).sum(1)
+        if ctx.needs_input_grad[2]:
+            transpose = features.transpose
+            if ctx.own_values and not value.requires_grad:
+                value = transpose.value
+            else:
+                value = value.index_select(0, features.transpose_order)
+            times = sparse_product if torch.is_grad_enabled() else multiply
+            by_weight = times(transpose, value, grad)
+        return None, by_value, by_weight
 
 
 def multiply(features: SparseFeatures, value: Tensor, dense: Tensor) -> Tensor:
     """The pattern of `features` with `value` instead of its own, times `dense`."""
     if native is not None and fits_kernel(value) and fits_kernel(dense):
-        return multiply_fused(features, value.contiguous(), dense.contiguous())
+        # a negated view keeps its flag when it is made contiguous
+        value, dense = (part.contiguous().resolve_neg() for part in (value, dense))
+        return multiply_fused(features, value, dense)
     return multiply_plainly(features, value, dense)
 
 
@@ -88,4 +115,5 @@ def multiply_fused(features: SparseFeatures, value: Tensor, dense: Tensor) -> Te
 
 
 def fits_kernel(x: Tensor) -> bool:
+    """Whether the compiled loops take the tensor: float32 on the CPU."""
     return x.dtype == torch.float32 and x.device.type == "cpu"

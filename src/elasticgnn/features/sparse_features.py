@@ -21,6 +21,11 @@ class SparseFeatures:
 
     start (n + 1,) int64, column (k,) int32, value (k,) float32 or float64; columns ascend
     strictly inside a row, so that equal matrices have equal arrays.
+
+    >>> from elasticgnn.features import SparseFeatures
+    >>> features = SparseFeatures.from_dense(torch.tensor([[0.0, 2.0], [1.0, 0.0]]))
+    >>> features.shape, features.num_values, features.to_dense().tolist()
+    ((2, 2), 2, [[0.0, 2.0], [1.0, 0.0]])
     """
 
     start: Tensor
@@ -65,18 +70,22 @@ class SparseFeatures:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(n, f) of the matrix."""
         return len(self.start) - 1, self.num_columns
 
     @property
     def num_values(self) -> int:
+        """Number of stored values."""
         return len(self.value)
 
     @property
     def dtype(self) -> torch.dtype:
+        """Type of the values."""
         return self.value.dtype
 
     @property
     def device(self) -> torch.device:
+        """Where the values lie."""
         return self.value.device
 
     def __len__(self) -> int:
@@ -130,10 +139,12 @@ class SparseFeatures:
         return SparseFeatures(start, self.column[slot], self.value[slot], self.num_columns)
 
     def to_dense(self) -> Tensor:
+        """The same numbers as a dense tensor (n, f)."""
         dense = self.value.new_zeros(self.shape)
         return dense.index_put((self.row, self.column.long()), self.value)
 
     def to_scipy(self) -> sparse.csr_array:
+        """The same numbers as a SciPy CSR array (n, f)."""
         parts = (self.value, self.column, self.start)
         data, indices, indptr = (part.detach().cpu().numpy() for part in parts)
         return sparse.csr_array((data, indices, indptr), shape=self.shape)

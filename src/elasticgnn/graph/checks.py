@@ -7,6 +7,7 @@ INT32_LIMIT = 2**31 - 1
 
 
 def check_edge_index(edge_index: Tensor) -> None:
+    """Refuses anything but an integer tensor (2, E)."""
     if not isinstance(edge_index, Tensor) or edge_index.ndim != 2 or edge_index.shape[0] != 2:
         shape = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index)
         raise ValueError(f"edge_index must be an integer tensor of shape (2, E), got {shape}")
@@ -33,6 +34,7 @@ def check_num_nodes(num_nodes: int | None, edge_index: Tensor) -> int:
 
 
 def check_weight(weight: Tensor, length: int, name: str = "edge_weight") -> None:
+    """Refuses weights of another shape or type, negative or not finite ones."""
     if not isinstance(weight, Tensor) or tuple(weight.shape) != (length,):
         shape = tuple(weight.shape) if isinstance(weight, Tensor) else type(weight)
         raise ValueError(f"{name} must have shape ({length},), one number per edge, got {shape}")

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from elasticgnn.extras import optional_imports
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -18,6 +20,7 @@ Arrays = tuple[Tensor, int, Tensor | None]  # edge_index, num_nodes, edge_weight
 
 
 def scipy_arrays(matrix: Any) -> Arrays:
+    """edge_index, number of nodes and weights of a SciPy matrix (n, n)."""
     from scipy import sparse
 
     if not sparse.issparse(matrix):
@@ -32,10 +35,14 @@ def scipy_arrays(matrix: Any) -> Arrays:
 
 
 def torch_sparse_arrays(adjacency: Tensor) -> Arrays:
+    """edge_index, number of nodes and weights of a torch sparse matrix (n, n)."""
     if not isinstance(adjacency, Tensor) or adjacency.layout == torch.strided:
         raise ValueError("adjacency must be a torch sparse matrix (COO, CSR or CSC)")
     _check_square("adjacency", tuple(adjacency.shape))
     if adjacency.layout == torch.sparse_coo:
+        if adjacency.requires_grad:  # _values() would be cut off from the matrix
+            adjacency = adjacency.coalesce()
+            return adjacency.indices(), len(adjacency), adjacency.values()
         return adjacency._indices(), len(adjacency), adjacency._values()
     if adjacency.layout == torch.sparse_csr:
         start, inner = adjacency.crow_indices(), adjacency.col_indices()
@@ -51,6 +58,7 @@ def torch_sparse_arrays(adjacency: Tensor) -> Arrays:
 
 
 def networkx_arrays(graph: Any) -> Arrays:
+    """edge_index, number of nodes and weights of an undirected networkx graph."""
     if graph.is_directed():
         raise ValueError("graph must be undirected, got a directed networkx graph")
     number = {node: k for k, node in enumerate(graph.nodes)}
@@ -59,14 +67,24 @@ def networkx_arrays(graph: Any) -> Arrays:
     return index, len(number), weight
 
 
-def pyg_arrays(data: Any) -> Arrays:
+def pyg_arrays(data: Any, weight: str | None) -> Arrays:
+    """edge_index, number of nodes and weights of a torch_geometric Data."""
     if getattr(data, "edge_index", None) is None:
         raise ValueError("data must have an edge_index, got none")
-    weight = getattr(data, "edge_weight", None)
-    if weight is None:
-        weight = getattr(data, "edge_attr", None)
-        weight = weight.view(-1) if weight is not None and weight.numel() == len(weight) else None
-    return data.edge_index, int(data.num_nodes), weight
+    found = None if weight is None else getattr(data, weight, None)
+    if found is None and weight not in (None, "edge_weight"):
+        raise ValueError(f"weight must name an attribute of data, got {weight!r}")
+    if found is None and weight is not None and _could_be_weights(data):
+        raise ValueError(
+            "weight must say what edge_attr is, which has one number per edge: 'edge_attr' if it "
+            "weighs the edges, None if it does not"
+        )
+    return data.edge_index, int(data.num_nodes), found if found is None else found.view(-1)
+
+
+def _could_be_weights(data: Any) -> bool:
+    attribute = getattr(data, "edge_attr", None)
+    return attribute is not None and attribute.numel() == len(attribute) > 0
 
 
 def edge_rows(edges: str | Path | Iterable[tuple[float, ...]]) -> tuple[Tensor, Tensor | None]:
@@ -130,17 +148,21 @@ def to_torch_sparse(graph: "Graph", layout: torch.layout) -> Tensor:
 
 
 def to_networkx(graph: "Graph") -> Any:
-    import networkx
+    """An undirected networkx graph with `weight` on its edges."""
+    with optional_imports():
+        import networkx
 
     result = networkx.Graph()
     result.add_nodes_from(range(graph.num_nodes))
-    rows = zip(graph.tail.tolist(), graph.head.tolist(), graph.weight.tolist(), strict=True)
+    rows = zip(graph._tail.tolist(), graph._head.tolist(), graph._weight.tolist(), strict=True)
     result.add_weighted_edges_from(rows)
     return result
 
 
 def to_pyg(graph: "Graph") -> Any:
-    from torch_geometric.data import Data
+    """A torch_geometric Data with both directions of every edge."""
+    with optional_imports():
+        from torch_geometric.data import Data
 
     index, weight = graph.to_edge_index()
     return Data(edge_index=index, edge_weight=weight, num_nodes=graph.num_nodes)

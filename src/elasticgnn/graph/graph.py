@@ -1,19 +1,17 @@
 """An undirected weighted graph: immutable, hashable by content, with its difference operator."""
 
-import hashlib
 from collections.abc import Iterable
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from elasticgnn.graph import checks, convert, parts
+from elasticgnn.graph import checks, convert, derived, parts
 from elasticgnn.graph.merge import Edges, merge_edges
-from elasticgnn.graph.once import once, once_if_fixed
-from elasticgnn.graph.slots import Slots, build_slots
-from elasticgnn.graph.tiling import Tiles, worthwhile_tiles
+from elasticgnn.graph.on_device import edges_on_device
+from elasticgnn.graph.slots import Slots
+from elasticgnn.graph.tiling import Tiles
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -26,12 +24,16 @@ class Graph:
 
     With normalization "degree" (the paper's) node i is scaled by s_i = 1/sqrt(1 + sum of its
     weights); with "none" s_i = 1. L = I - A, or the plain Laplacian, is `divergence(difference)`.
+
+    >>> graph = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> graph.num_nodes, graph.num_edges, graph.tail.tolist(), graph.head.tolist()
+    (3, 2, [0, 1], [1, 2])
     """
 
     num_nodes: int
-    tail: Tensor
-    head: Tensor
-    weight: Tensor
+    _tail: Tensor
+    _head: Tensor
+    _weight: Tensor
     normalization: str
     _unit: bool
 
@@ -45,9 +47,9 @@ class Graph:
             )
         fields = {
             "num_nodes": num_nodes,
-            "tail": edges.tail,
-            "head": edges.head,
-            "weight": edges.weight,
+            "_tail": edges.tail,
+            "_head": edges.head,
+            "_weight": edges.weight,
             "normalization": normalization,
             "_unit": unit,
             "_known": {},
@@ -81,13 +83,15 @@ class Graph:
         each column is one undirected edge instead. Self-loops are dropped, parallel edges added.
         """
         checks.check_edge_index(edge_index)
+        built = None
+        if not (edge_index.is_cpu or edge_index.is_meta):
+            built = edges_on_device(edge_index, num_nodes, edge_weight, undirected)
+        if built is not None:
+            return cls(built.edges, built.num_nodes, normalization=normalization, unit=built.unit)
         num_nodes = checks.check_num_nodes(num_nodes, edge_index)
-        if edge_weight is None:
-            weight = torch.ones(edge_index.shape[1], dtype=torch.float64, device=edge_index.device)
-        else:
+        if edge_weight is not None:
             checks.check_weight(edge_weight, edge_index.shape[1])
-            weight = edge_weight
-        edges = merge_edges(edge_index, weight, num_nodes, undirected)
+        edges = merge_edges(edge_index, edge_weight, num_nodes, undirected)
         unit = not edges.weight.requires_grad and bool((edges.weight == 1).all())
         return cls(edges, num_nodes, normalization=normalization, unit=unit)
 
@@ -110,9 +114,15 @@ class Graph:
         return cls.from_edge_index(*arrays, undirected=True, normalization=normalization)
 
     @classmethod
-    def from_pyg(cls, data: Any, *, normalization: str = "degree") -> "Graph":
-        """The graph of a torch_geometric `Data` object."""
-        return cls.from_edge_index(*convert.pyg_arrays(data), normalization=normalization)
+    def from_pyg(
+        cls, data: Any, *, weight: str | None = "edge_weight", normalization: str = "degree"
+    ) -> "Graph":
+        """The graph of a torch_geometric `Data`; `weight` names the attribute that weighs edges.
+
+        Without an edge_weight all weigh 1. weight="edge_attr" takes edge_attr, None takes none.
+        """
+        arrays = convert.pyg_arrays(data, weight)
+        return cls.from_edge_index(*arrays, normalization=normalization)
 
     @classmethod
     def from_edges(
@@ -130,34 +140,38 @@ class Graph:
 
     def to_edge_index(self) -> tuple[Tensor, Tensor]:
         """Both directions as (2, 2m) and their weights (2m,)."""
-        forward = torch.stack([self.tail, self.head])
-        return torch.cat([forward, forward.flip(0)], 1), torch.cat([self.weight, self.weight])
+        forward = torch.stack([self._tail, self._head])
+        return torch.cat([forward, forward.flip(0)], 1), torch.cat([self._weight, self._weight])
 
     def to_scipy(self) -> "csr_array":
+        """The weighted adjacency (n, n) as a SciPy CSR array."""
         return convert.to_scipy(self)
 
     def to_torch_sparse(self, layout: torch.layout = torch.sparse_csr) -> Tensor:
+        """The weighted adjacency (n, n) as a torch sparse matrix of that layout."""
         return convert.to_torch_sparse(self, layout)
 
     def to_networkx(self) -> Any:
+        """An undirected networkx graph with `weight` on its edges."""
         return convert.to_networkx(self)
 
     def to_pyg(self) -> Any:
+        """A torch_geometric Data with both directions of every edge."""
         return convert.to_pyg(self)
 
     # -- operators -----------------------------------------------------------------------------
 
     def difference(self, signal: Tensor) -> Tensor:
         """delta_e = U_tail - U_head with U = scale * signal: (n, ...) to (m, ...)."""
-        scaled = _rows(self.cast(signal.dtype)[1], signal) * signal
-        return scaled[self.tail] - scaled[self.head]
+        scaled = _rows(self._cast(signal.dtype)[1], signal) * signal
+        return scaled[self._tail] - scaled[self._head]
 
     def divergence(self, dual: Tensor) -> Tensor:
         """s_i * sum over i's edges of ±w_e dual_e: adjoint of `difference`, weighted by w."""
-        weight, scale = self.cast(dual.dtype)
+        weight, scale = self._cast(dual.dtype)
         flow = _rows(weight, dual) * dual
         total = dual.new_zeros(self.num_nodes, *dual.shape[1:])
-        total = total.index_add(0, self.tail, flow).index_add(0, self.head, -flow)
+        total = total.index_add(0, self._tail, flow).index_add(0, self._head, -flow)
         return _rows(scale, total) * total
 
     def smooth(self, signal: Tensor) -> Tensor:
@@ -167,12 +181,29 @@ class Graph:
     # -- derived quantities --------------------------------------------------------------------
 
     @property
+    def tail(self) -> Tensor:
+        """The lower end of each edge (m,): a copy, as everything public is."""
+        return self._tail.clone()
+
+    @property
+    def head(self) -> Tensor:
+        """The higher end of each edge (m,): a copy."""
+        return self._head.clone()
+
+    @property
+    def weight(self) -> Tensor:
+        """The weight of each edge (m,): a copy, or the very tensor if it asks for a gradient."""
+        return self._weight if self._weight.requires_grad else self._weight.clone()
+
+    @property
     def num_edges(self) -> int:
-        return self.tail.shape[0]
+        """Number m of undirected edges."""
+        return self._tail.shape[0]
 
     @property
     def device(self) -> torch.device:
-        return self.tail.device
+        """Where the tensors lie."""
+        return self._tail.device
 
     @property
     def is_unweighted(self) -> bool:
@@ -182,14 +213,14 @@ class Graph:
     @property
     def degree(self) -> Tensor:
         """Sum of each node's weights (n,), plus 1 for the self-loop when "degree"."""
-        total = self.weight.new_full((self.num_nodes,), float(self.normalization == "degree"))
-        return total.index_add(0, self.tail, self.weight).index_add(0, self.head, self.weight)
+        total = self._weight.new_full((self.num_nodes,), float(self.normalization == "degree"))
+        return total.index_add(0, self._tail, self._weight).index_add(0, self._head, self._weight)
 
     @property
     def scale(self) -> Tensor:
         """s_i = 1/sqrt(degree_i), or 1 when "none": (n,)."""
         if self.normalization == "none":
-            return self.weight.new_ones(self.num_nodes)
+            return self._weight.new_ones(self.num_nodes)
         return self.degree.rsqrt()
 
     @property
@@ -197,28 +228,30 @@ class Graph:
         """A number that is at least ||L||: 2 when "degree", else twice the largest degree."""
         if self.normalization == "degree":
             return 2.0
-        return _norm_bound(self)
+        return derived.norm_bound(self)
 
     @property
-    def slots(self) -> Slots:
+    def _slots(self) -> Slots:
         """Both directions of every edge; made at the first use."""
-        return _slots(self)
+        return derived.slots(self)
 
-    def tiles(self, blocks: int) -> Tiles | None:
-        """The edges in tiles between blocks of nodes, if they pay; made at the first use."""
-        return _tiles(self, blocks)
+    def _tiles(self) -> Tiles:
+        """The edges in tiles between blocks of nodes; made at the first use."""
+        return derived.tiles(self)
 
     def cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Weights (m,) and scales (n,) in `dtype`."""
-        return _cast(self, dtype)
+        """Weights (m,) and scales (n,) in `dtype`: copies, unless they ask for a gradient."""
+        weight, scale = self._cast(dtype)
+        return (weight, scale) if weight.requires_grad else (weight.clone(), scale.clone())
 
-    @cached_property
+    def _cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """The same without the copies: what the library reads and never writes."""
+        return derived.cast(self, dtype)
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of the content: nodes, edges, weights, normalisation."""
-        digest = hashlib.sha256(f"{self.num_nodes} {self.normalization}".encode())
-        for part in (self.tail, self.head, self.weight.detach().double()):
-            digest.update(part.cpu().contiguous().numpy().tobytes())
-        return digest.hexdigest()
+        return derived.fingerprint(self)
 
     def __hash__(self) -> int:
         return int(self.fingerprint[:15], 16)
@@ -228,13 +261,15 @@ class Graph:
 
     # -- parts and variants --------------------------------------------------------------------
 
-    @cached_property
+    @property
     def component_labels(self) -> Tensor:
-        """The number of each node's connected component (n,), by first appearance."""
-        return parts.component_labels(self)
+        """The number of each node's connected component (n,), by first appearance: a copy."""
+        labels: Tensor = derived.component_labels(self)
+        return labels.clone()
 
     @property
     def num_components(self) -> int:
+        """Number of connected components."""
         return int(self.component_labels.max()) + 1 if self.num_nodes else 0
 
     def largest_component(self) -> tuple["Graph", Tensor]:
@@ -258,16 +293,19 @@ class Graph:
     def with_weight(self, weight: Tensor) -> "Graph":
         """The same edges with other weights (m,)."""
         checks.check_weight(weight, self.num_edges, "weight")
+        own = weight if weight.requires_grad else weight.clone()
         return Graph(
-            Edges(self.tail, self.head, weight), self.num_nodes, normalization=self.normalization
+            Edges(self._tail, self._head, own), self.num_nodes, normalization=self.normalization
         )
 
     def with_normalization(self, normalization: str) -> "Graph":
-        edges = Edges(self.tail, self.head, self.weight)
+        """The same edges with another normalisation."""
+        edges = Edges(self._tail, self._head, self._weight)
         return Graph(edges, self.num_nodes, normalization=normalization, unit=self.is_unweighted)
 
     def to(self, device: torch.device | str) -> "Graph":
-        edges = Edges(self.tail.to(device), self.head.to(device), self.weight.to(device))
+        """The same graph on another device."""
+        edges = Edges(self._tail.to(device), self._head.to(device), self._weight.to(device))
         return Graph(
             edges, self.num_nodes, normalization=self.normalization, unit=self.is_unweighted
         )
@@ -276,24 +314,3 @@ class Graph:
 def _rows(per_row: Tensor, like: Tensor) -> Tensor:
     """`per_row` (k,) shaped to multiply the rows of `like` (k, ...)."""
     return per_row.view(-1, *[1] * (like.ndim - 1))
-
-
-@once
-def _norm_bound(graph: Graph) -> float:
-    largest = float(graph.degree.detach().max()) if graph.num_edges else 0.0
-    return 2.0 * largest if largest > 0 else 1.0
-
-
-@once
-def _tiles(graph: Graph, blocks: int) -> Tiles | None:
-    return worthwhile_tiles(graph.tail, graph.head, graph.num_nodes, blocks)
-
-
-@once
-def _slots(graph: Graph) -> Slots:
-    return build_slots(graph.tail, graph.head, graph.num_nodes)
-
-
-@once_if_fixed
-def _cast(graph: Graph, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    return graph.weight.to(dtype), graph.scale.to(dtype)

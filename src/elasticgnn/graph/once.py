@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any
 
 import torch
+from torch import Tensor
 
 
 def once(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,9 +36,19 @@ def once_if_fixed(make: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(make)
     def known(graph: Any, *arguments: Any) -> Any:
-        return (make if graph.weight.requires_grad else remembered)(graph, *arguments)
+        return (make if may_need_gradient(graph._weight) else remembered)(graph, *arguments)
 
     return known
+
+
+def may_need_gradient(tensor: Tensor) -> bool:
+    """Whether a gradient is asked of a tensor, here or by an outer torch.func transform.
+
+    requires_grad speaks of the innermost transform only.
+    """
+    if tensor.requires_grad or torch.compiler.is_compiling():
+        return tensor.requires_grad
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
 
 
 @contextmanager
@@ -48,7 +59,21 @@ def lasting() -> Iterator[None]:
             stack.enter_context(torch._C._DisableFuncTorch())
         if torch.is_inference_mode_enabled():
             stack.enter_context(torch.inference_mode(False))
+        if torch._C._get_tracing_state() is not None:
+            stack.enter_context(unrecorded())
         yield
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """What is made within is a constant to torch.jit.trace, whether it was known before or not."""
+    tracer: Any = torch._C  # its stubs leave the setter out
+    state = tracer._get_tracing_state()
+    tracer._set_tracing_state(None)
+    try:
+        yield
+    finally:
+        tracer._set_tracing_state(state)
 
 
 def is_traced() -> bool:

@@ -1,4 +1,4 @@
-"""Slots in whole registers: the tables of the packed loops (kernels/emp_packed.h)."""
+"""Slots in whole registers: the tables of the packed loops (kernels/emp/packed/problem.h)."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,9 @@ from torch import Tensor
 
 from elasticgnn.graph.clustering import cluster_nodes
 from elasticgnn.graph.shares import equal_shares
+from elasticgnn.kernels.tuning import PACKED_CHUNK, PACKED_WINDOW, REORDER_BYTES
 
-CHUNK = 128  # registers; their dual rows stay in the nearest cache between two visits
-NEAR = 1 << 17  # bytes of node rows that a core's own cache holds beside the rest
 ROW_FLOATS = {4: 4, 3: 8, 2: 8, 1: 16}  # of a node's row, by how many share a register
-WINDOW = 4096  # nodes at most that change places so that those with as many registers lie together
 
 
 class PackedSlots(NamedTuple):
@@ -21,7 +19,7 @@ class PackedSlots(NamedTuple):
     Nodes with one slot (or two, where a register has four) share registers, each with its part.
     """
 
-    chunk: Tensor  # (chunks + 1): first node of runs of nodes with about CHUNK registers
+    chunk: Tensor  # (chunks + 1): first node of runs of nodes with about PACKED_CHUNK registers
     share: Tensor  # (chunks): how many of its nodes share a register
     group: Tensor  # (n + 1): first register of each node
     column: Tensor  # (registers * rows): where the row of a slot's other end begins, in floats
@@ -34,10 +32,10 @@ def pack_slots(first: Tensor, other: Tensor, edge_of: Tensor, rows: int) -> Pack
     """The slots first[i] .. first[i + 1] - 1 of every node i, `rows` of them to a register."""
     order, share = _order(first, other, rows)
     degree = np.diff(first.numpy())[order]
-    turn = _places_in_runs(share) % share  # which part of a shared register is the node's
-    taken = np.where(share > 1, turn == 0, -(-degree // rows))
+    part = _places_in_runs(share) % share  # which part of a shared register is the node's
+    taken = np.where(share > 1, part == 0, -(-degree // rows))
     group = np.concatenate([[0], np.cumsum(taken)])
-    group[:-1] -= turn > 0
+    group[:-1] -= part > 0
     owner = np.repeat(np.arange(len(order)), taken)
     mates = share[owner]
     column = (owner[:, None] + np.arange(rows) * mates[:, None] // rows).ravel()
@@ -45,7 +43,7 @@ def pack_slots(first: Tensor, other: Tensor, edge_of: Tensor, rows: int) -> Pack
     node = np.repeat(np.arange(len(order)), degree)
     offset = np.arange(len(node)) - np.repeat(np.cumsum(degree) - degree, degree)
     slot = first.numpy()[order][node] + offset
-    place = (group[node] * share[node] + turn[node]) * (rows // share[node]) + offset
+    place = (group[node] * share[node] + part[node]) * (rows // share[node]) + offset
     column[place] = np.argsort(order)[other.numpy()[slot]]
     edge[place] = edge_of.numpy()[slot]
     chunk = _chunks(group, share)
@@ -63,7 +61,7 @@ def _order(first: Tensor, other: Tensor, rows: int) -> tuple[np.ndarray, np.ndar
     """
     n = len(first) - 1
     order = np.arange(n)
-    if n * ROW_FLOATS[rows] * 4 > NEAR:
+    if n * ROW_FLOATS[rows] * 4 > REORDER_BYTES:
         order = cluster_nodes(first, other).numpy()
     degree = np.diff(first.numpy())[order]
     window = _windows(np.where(degree > rows // 2, -(-degree // rows) * rows, degree))
@@ -84,7 +82,7 @@ def _order(first: Tensor, other: Tensor, rows: int) -> tuple[np.ndarray, np.ndar
 def _windows(work: np.ndarray) -> np.ndarray:
     """The window of each node: equal work in all; halves, quarters... of them are what as many
     threads will have."""
-    return equal_shares(work, 1 << (len(work) // WINDOW).bit_length())
+    return equal_shares(work, 1 << (len(work) // PACKED_WINDOW).bit_length())
 
 
 def _reach(
@@ -111,7 +109,7 @@ def _places_in_runs(labels: np.ndarray) -> np.ndarray:
 
 
 def _chunks(group: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Bounds of runs of nodes of one kind: every CHUNK registers, and where `share` changes."""
-    cuts = np.searchsorted(group, np.arange(0, group[-1], CHUNK))
+    """Bounds of runs of nodes of one kind: so many registers, and where `share` changes."""
+    cuts = np.searchsorted(group, np.arange(0, group[-1], PACKED_CHUNK))
     changes = np.flatnonzero(np.diff(share)) + 1
     return np.unique(np.concatenate([[0], cuts, changes, [len(group) - 1]]))

@@ -20,6 +20,7 @@ def component_labels(graph: "Graph") -> Tensor:
 
 
 def largest_component(graph: "Graph") -> tuple["Graph", Tensor]:
+    """The largest connected component, and the numbers its nodes had."""
     if graph.num_nodes == 0:
         return graph, torch.arange(0, device=graph.device)
     largest = torch.bincount(graph.component_labels).argmax()
@@ -28,10 +29,11 @@ def largest_component(graph: "Graph") -> tuple["Graph", Tensor]:
 
 
 def subgraph(graph: "Graph", nodes: Tensor, *, name: str = "nodes") -> "Graph":
+    """The edges among `nodes`, which are numbered in the given order."""
     place = _places(graph, nodes, name)
-    tail, head = place[graph.tail], place[graph.head]
+    tail, head = place[graph._tail], place[graph._head]
     keep = (tail >= 0) & (head >= 0)
-    tail, head, weight = tail[keep], head[keep], graph.weight[keep]
+    tail, head, weight = tail[keep], head[keep], graph._weight[keep]
     low, high = torch.minimum(tail, head), torch.maximum(tail, head)
     order = torch.argsort(low * max(len(nodes), 1) + high)
     return _like(graph, Edges(low[order], high[order], weight[order]), len(nodes))
@@ -62,10 +64,10 @@ def with_edges_flipped(graph: "Graph", pairs: Tensor) -> "Graph":
     flipped = low * graph.num_nodes + high
     if len(torch.unique(flipped)) != len(flipped):
         raise ValueError("pairs must be distinct")
-    present = graph.tail * graph.num_nodes + graph.head
+    present = graph._tail * graph.num_nodes + graph._head
     keep, new = ~torch.isin(present, flipped), ~torch.isin(flipped, present)
     key = torch.cat([present[keep], flipped[new]])
-    weight = torch.cat([graph.weight[keep], graph.weight.new_ones(int(new.sum()))])
+    weight = torch.cat([graph._weight[keep], graph._weight.new_ones(int(new.sum()))])
     order = torch.argsort(key)
     key, weight = key[order], weight[order]
     size = max(graph.num_nodes, 1)

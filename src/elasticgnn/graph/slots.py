@@ -7,12 +7,18 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.clustering import ClusteredSlots, cluster_slots
+from elasticgnn.graph.merge import compiled, serves_addresses
 from elasticgnn.graph.packing import PackedSlots, pack_slots
 
 
 @dataclass(frozen=True)
 class Slots:
-    """Slot p in [start[i], start[i+1]) leads from node i to `column[p]` along edge `edge[p]`."""
+    """Slot p in [start[i], start[i+1]) leads from node i to `column[p]` along edge `edge[p]`.
+
+    >>> from elasticgnn.graph.derived import slots
+    >>> slots(chain).start.tolist(), slots(chain).column.tolist()
+    ([0, 1, 3, 5, 6], [1, 0, 2, 1, 3, 2])
+    """
 
     start: Tensor  # (n + 1,) int64
     column: Tensor  # (2m,) int32, ascending within a node
@@ -33,12 +39,28 @@ class Slots:
 
 def build_slots(tail: Tensor, head: Tensor, num_nodes: int) -> Slots:
     """The slots of edges (tail < head, sorted by tail then head)."""
+    if not serves_addresses(tail):
+        return _sorted_slots(tail, head, num_nodes)
+    start = torch.empty(num_nodes + 1, dtype=torch.int64)
+    column, edge = torch.empty(2, 2 * len(tail), dtype=torch.int32).unbind(0)
+    ends = tuple(part.contiguous() for part in (tail, head))
+    out = [table.data_ptr() for table in (start, column, edge)]
+    compiled.fill_slots(num_nodes, len(tail), [part.data_ptr() for part in ends], out)
+    return Slots(start, column, edge)
+
+
+def _sorted_slots(tail: Tensor, head: Tensor, num_nodes: int) -> Slots:
+    """The same in plain torch, on any device."""
     # Row i holds its neighbours below i (edges that end at i, in order of their tail) and then
     # those above i (edges that start at i): one stable sort by head gives the former in order.
     num_edges = len(tail)
     by_head = torch.argsort(head, stable=True)
-    below = torch.bincount(head, minlength=num_nodes)
-    above = torch.bincount(tail, minlength=num_nodes)
+    # bincount looks for the largest entry, which on a device waits for all work before it
+    ones = torch.ones_like(tail)
+    below = torch.zeros(num_nodes, dtype=torch.int64, device=tail.device).scatter_add_(
+        0, head, ones
+    )
+    above = torch.zeros_like(below).scatter_add_(0, tail, ones)
     start = torch.zeros(num_nodes + 1, dtype=torch.int64, device=tail.device)
     torch.cumsum(below + above, 0, out=start[1:])
     rank = torch.arange(num_edges, device=tail.device)

@@ -6,11 +6,14 @@
 #include <stdexcept>
 #include <vector>
 
-#include "dispatch.h"
+#include "binding/dispatch.h"
+#include "simd/tuning.h"
 
 namespace nb = nanobind;
 
 namespace elasticgnn {
+
+Tuning tuning;
 
 namespace {
 
@@ -43,14 +46,15 @@ std::string names_of(const std::vector<Isa>& sets) {
 Isa read_isa() {
   const std::vector<Isa> sets = usable_sets();
   if (sets.empty())
-    throw std::runtime_error("elasticgnn was built for " + names_of({ELASTICGNN_BUILT}) +
-                             " alone, which this CPU does not have: install it again on this machine");
+    throw std::runtime_error(
+        "elasticgnn was built for " + names_of({ELASTICGNN_BUILT}) +
+        " alone, which this CPU does not have: install it again on this machine");
   const char* wish = std::getenv("ELASTICGNN_SIMD");
   if (wish == nullptr || *wish == '\0') return sets.back();
   for (Isa isa : sets)
     if (isa_name(isa) == wish) return isa;
-  throw std::runtime_error("ELASTICGNN_SIMD must be a set that this build and this CPU have (" + names_of(sets) +
-                           "), got " + wish);
+  throw std::runtime_error("ELASTICGNN_SIMD must be a set that this build and this CPU have (" +
+                           names_of(sets) + "), got " + wish);
 }
 
 }  // namespace

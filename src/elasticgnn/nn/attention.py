@@ -1,50 +1,23 @@
 """Attention of nodes to their neighbours: by compiled loops where they fit, or plain torch."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
-import torch
 from torch import Tensor
-from torch.nn.functional import leaky_relu
 
-from elasticgnn.graph import Graph
-from elasticgnn.operator.fused_attention import attend_fused, fits_kernel
-
-NEGATIVE_SLOPE = 0.2  # the compiled loops know no other
+from elasticgnn.nn.fused_attention import attend_fused, fits_kernel
+from elasticgnn.nn.plain_attention import AttentionPattern as AttentionPattern
+from elasticgnn.nn.plain_attention import attend_plainly as attend_plainly
 
 
-@dataclass(frozen=True, eq=False)
-class AttentionPattern:
-    """Who looks at whom: node i at column[start[i]:start[i + 1]], itself among them.
-
-    Symmetric: who looks at i is whom i looks at. That lets gradients be gathered.
-    """
-
-    start: Tensor
-    column: Tensor
-
-    @classmethod
-    def of(cls, graph: Graph) -> AttentionPattern:
-        """A graph's edges in both directions, whatever their weights, and self-loops."""
-        nodes = torch.arange(graph.num_nodes, device=graph.device)
-        rows, columns = torch.cat([graph.to_edge_index()[0], nodes.expand(2, -1)], 1)
-        order = (rows * graph.num_nodes + columns).argsort()
-        start = rows.new_zeros(graph.num_nodes + 1)
-        start[1:] = rows.bincount(minlength=graph.num_nodes).cumsum(0)
-        return cls(start, columns[order].int())
-
-    @property
-    def row(self) -> Tensor:
-        """The looking node of each slot."""
-        nodes = torch.arange(len(self.start) - 1, device=self.start.device)
-        return nodes.repeat_interleave(self.start.diff(), output_size=len(self.column))
-
-
-def attend(rows: Tensor, target: Tensor, source: Tensor, pattern: AttentionPattern) -> Tensor:
+def attend(
+    rows: Tensor,
+    target: Tensor,
+    source: Tensor,
+    pattern: AttentionPattern,
+    factor: Tensor | None = None,
+) -> Tensor:
     """(n, h c): per head, node i's sum over j of softmax_j(leaky(target_i + source_j)) rows_j.
 
-    From rows (n, h c) and scores (n, h); differentiable in all three.
+    From rows (n, h c) and scores (n, h); differentiable in all three. factor (slots, h) multiplies
+    the coefficients after the softmax: 0 where dropout takes one away.
     """
     nodes, heads = len(pattern.start) - 1, target.shape[-1]
     if rows.ndim != 2 or len(rows) != nodes or not heads or rows.shape[1] % heads:
@@ -52,24 +25,11 @@ def attend(rows: Tensor, target: Tensor, source: Tensor, pattern: AttentionPatte
     if target.shape != (nodes, heads) or source.shape != target.shape:
         shapes = f"{tuple(target.shape)} and {tuple(source.shape)}"
         raise ValueError(f"target and source must be ({nodes}, heads), got {shapes}")
-    if fits_kernel(rows, target, source):
-        return attend_fused(rows, target, source, pattern.start, pattern.column)
-    return attend_plainly(rows, target, source, pattern)
-
-
-def attend_plainly(
-    rows: Tensor, target: Tensor, source: Tensor, pattern: AttentionPattern
-) -> Tensor:
-    """What `attend` gives, in plain torch."""
-    row, column = pattern.row, pattern.column.long()
-    nodes, heads = target.shape
-    score = leaky_relu(target[row] + source[column], NEGATIVE_SLOPE)
-    slot = row[:, None].expand_as(score)
-    most = torch.zeros_like(target).scatter_reduce(
-        0, slot, score.detach(), "amax", include_self=False
-    )
-    weight = (score - most[row]).exp()
-    total = torch.zeros_like(target).index_add(0, row, weight) + 1e-16
-    weight = weight / total[row]
-    messages = weight[:, :, None] * rows.reshape(nodes, heads, -1)[column]
-    return torch.zeros_like(rows).index_add(0, row, messages.flatten(1))
+    if factor is not None and factor.shape != (len(pattern.column), heads):
+        shapes = f"({len(pattern.column)}, {heads}), got {tuple(factor.shape)}"
+        raise ValueError(f"factor must be (slots, heads) = {shapes}")
+    watched = factor is not None and factor.requires_grad  # the loops give no gradient for it
+    parts = (rows, target, source) if factor is None else (rows, target, source, factor)
+    if not watched and fits_kernel(*parts):
+        return attend_fused(rows, target, source, pattern, factor)
+    return attend_plainly(rows, target, source, pattern, factor)

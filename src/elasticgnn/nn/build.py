@@ -19,7 +19,12 @@ from elasticgnn.problem import ElasticPenalty
 def build_model(
     settings: ModelSettings, in_channels: int, out_channels: int, generator: torch.Generator
 ) -> nn.Module:
-    """The model of `settings`, its weights drawn from `generator` alone."""
+    """The model of `settings`, its weights drawn from `generator` alone.
+
+    >>> from elasticgnn.nn import build_model
+    >>> build_model(ModelSettings("sgc"), 16, 2, generator).K
+    2
+    """
     # Layers initialise themselves from torch's global state, which is borrowed and given back.
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(draw_seed(generator))
@@ -37,7 +42,7 @@ def construct(s: ModelSettings, in_channels: int, out_channels: int) -> nn.Modul
     if s.name == "appnp":
         return APPNP(*ends, s.dropout, s.steps, s.alpha)
     if s.name == "gat":
-        return GAT(*ends, s.dropout, s.heads)
+        return GAT(*ends, s.dropout, s.heads, s.attention_dropout)
     if s.name == "sgc":
         return SGC(in_channels, out_channels, s.dropout)
     plain = {"gcn": GCN, "cheb": ChebNet, "sage": GraphSAGE}

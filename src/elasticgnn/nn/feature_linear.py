@@ -15,6 +15,11 @@ class FeatureLinear(nn.Module):
 
     Initial weights as torch.nn.Linear's: uniform in ±1/sqrt(in_channels), bias included; with
     `glorot` as torch_geometric's convolutions: uniform in ±sqrt(6 / (in + out)), bias 0.
+
+    >>> from elasticgnn.features import SparseFeatures
+    >>> from elasticgnn.nn import FeatureLinear
+    >>> FeatureLinear(5, 2)(SparseFeatures.identity(5)).shape
+    torch.Size([5, 2])
     """
 
     def __init__(
@@ -27,6 +32,7 @@ class FeatureLinear(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Draws weight and bias anew."""
         bound = 1 / math.sqrt(max(len(self.weight), 1))
         if self.glorot:
             nn.init.xavier_uniform_(self.weight)
@@ -47,4 +53,5 @@ class FeatureLinear(nn.Module):
         return product if self.bias is None else product + self.bias
 
     def extra_repr(self) -> str:
+        """The sizes, for the layer's `repr`."""
         return f"{self.weight.shape[0]}, {self.weight.shape[1]}, bias={self.bias is not None}"

@@ -4,6 +4,8 @@ from typing import Any
 
 from torch import Tensor
 
+from elasticgnn.extras import optional_imports
+from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.nn.adjacency import GraphMatrix, prepare_normalized
 from elasticgnn.nn.edges import NoLinear
 from elasticgnn.nn.feature_linear import FeatureLinear
@@ -11,14 +13,20 @@ from elasticgnn.nn.two_convolutions import TwoConvolutions
 
 
 class GCN(TwoConvolutions):
-    """Two layers of torch_geometric's GCNConv."""
+    """Two layers of torch_geometric's GCNConv.
+
+    >>> from elasticgnn.nn import GCN
+    >>> GCN(16, 8, 2).eval()(task.features, task.graph).shape
+    torch.Size([60, 2])
+    """
 
     prepare = staticmethod(prepare_normalized)
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5
     ) -> None:
-        from torch_geometric.nn import GCNConv
+        with optional_imports():
+            from torch_geometric.nn import GCNConv
 
         first = GCNConv(hidden_channels, hidden_channels)
         first.lin = NoLinear()
@@ -26,6 +34,9 @@ class GCN(TwoConvolutions):
         linear = FeatureLinear(in_channels, hidden_channels, bias=False, glorot=True)
         super().__init__(linear, first, second, dropout)
 
-    def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: GraphMatrix) -> Tensor:
+    def convolve_prepared(
+        self, layer: Any, hidden: Tensor, prepared: GraphMatrix, noise: DropoutNoise | None = None
+    ) -> Tensor:
+        """A hidden W + b with the prepared, normalised A."""
         convolved: Tensor = prepared @ layer.lin(hidden) + layer.bias
         return convolved

@@ -15,6 +15,10 @@ class MLP(nn.Module):
     """`num_layers` linear layers with (batch norm,) relu between, dropout before each.
 
     Weights start as torch.nn.Linear's do: uniform in ±1/sqrt(fan in).
+
+    >>> from elasticgnn.nn import MLP
+    >>> MLP(16, 8, 2).eval()(task.features).shape
+    torch.Size([60, 2])
     """
 
     def __init__(
@@ -38,6 +42,7 @@ class MLP(nn.Module):
         self.dropout = dropout
 
     def reset_parameters(self) -> None:
+        """Draws all weights anew."""
         for layer in (self.first, *self.others, *self.norms):
             layer.reset_parameters()
 

@@ -14,10 +14,11 @@ class Propagated(nn.Module):
     backbone: nn.Module
 
     def reset_parameters(self) -> None:
+        """Draws the backbone's weights anew."""
         reset(self.backbone)
 
     def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
-        """What the backbone says of each node (n, out), before any neighbour is heard."""
+        """What the backbone says of each node (n, out), before any smoothing."""
         logits: Tensor = self.backbone(x, noise=noise)
         return logits
 
@@ -28,10 +29,20 @@ class Propagated(nn.Module):
     def forward(
         self,
         x: Tensor | SparseFeatures,
-        graph: Graph | Tensor,
+        graph: Graph | Tensor | None = None,
         edge_weight: Tensor | None = None,
         *,
+        edge_index: Tensor | None = None,
         noise: DropoutNoise | None = None,
     ) -> Tensor:
-        """Smoothed logits (n, out)."""
+        """Smoothed logits (n, out); the graph goes by the name edge_index too."""
+        graph = self.one_graph(graph, edge_index)
         return self.smooth(self.logits(x, noise=noise), graph, edge_weight)
+
+    @staticmethod
+    def one_graph(graph: Graph | Tensor | None, edge_index: Tensor | None) -> Graph | Tensor:
+        """The graph that was given, by either name."""
+        graph = edge_index if graph is None else graph
+        if graph is None or (edge_index is not None and edge_index is not graph):
+            raise ValueError("graph or edge_index must be given, and not both")
+        return graph

@@ -4,6 +4,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from elasticgnn.extras import optional_imports
+from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.nn.adjacency import GraphMatrix, prepare_mean
 from elasticgnn.nn.edges import NoLinear
 from elasticgnn.nn.feature_linear import FeatureLinear
@@ -13,7 +15,11 @@ from elasticgnn.nn.two_convolutions import TwoConvolutions
 class GraphSAGE(TwoConvolutions):
     """Two layers of torch_geometric's SAGEConv (mean of the neighbours, and the node itself).
 
-    Edge weights are not heard.
+    Edge weights are ignored.
+
+    >>> from elasticgnn.nn import GraphSAGE
+    >>> GraphSAGE(16, 8, 2).eval()(task.features, task.graph).shape
+    torch.Size([60, 2])
     """
 
     prepare = staticmethod(prepare_mean)
@@ -21,13 +27,17 @@ class GraphSAGE(TwoConvolutions):
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, dropout: float = 0.5
     ) -> None:
-        from torch_geometric.nn import SAGEConv
+        with optional_imports():
+            from torch_geometric.nn import SAGEConv
 
         linear = FeatureLinear(in_channels, 2 * hidden_channels)
         second = SAGEConv(hidden_channels, out_channels)
         super().__init__(linear, HalvesSAGE(hidden_channels), second, dropout, weighted=False)
 
-    def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: GraphMatrix) -> Tensor:
+    def convolve_prepared(
+        self, layer: Any, hidden: Tensor, prepared: GraphMatrix, noise: DropoutNoise | None = None
+    ) -> Tensor:
+        """The mean over neighbours and the own row, each mapped."""
         if layer is self.first:
             neighbours, own = hidden.chunk(2, 1)
             return prepared @ neighbours + own
@@ -41,7 +51,8 @@ class HalvesSAGE(nn.Module):
 
     def __init__(self, hidden_channels: int) -> None:
         super().__init__()
-        from torch_geometric.nn import SAGEConv
+        with optional_imports():
+            from torch_geometric.nn import SAGEConv
 
         self.mean = SAGEConv(hidden_channels, hidden_channels, root_weight=False, bias=False)
         self.mean.lin_l = NoLinear()
@@ -50,5 +61,6 @@ class HalvesSAGE(nn.Module):
         """Nothing of its own to reset."""
 
     def forward(self, halves: Tensor, edge_index: Tensor) -> Tensor:
+        """The convolution of rows that are mapped already: neighbours' half, own half."""
         neighbours, own = halves.chunk(2, 1)
         return self.mean(neighbours.contiguous(), edge_index) + own

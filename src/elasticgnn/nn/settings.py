@@ -1,5 +1,6 @@
 """The settings of every model by name: what a model file stores."""
 
+import math
 from dataclasses import dataclass
 
 MODEL_NAMES = ("elastic", "mlp", "gcn", "gat", "cheb", "sage", "appnp", "sgc")
@@ -10,7 +11,14 @@ class ModelSettings:
     """A model without its weights and its sizes at both ends.
 
     steps: of propagation (elastic, appnp; sgc has 2); lambda1, lambda2, norm, concavity: elastic;
-    alpha: teleport of appnp; heads: of gat, whose hidden channels they share.
+    alpha: teleport of appnp; heads: of gat, whose hidden channels they share; attention_dropout:
+    of gat's coefficients.
+
+    >>> ModelSettings("gcn", hidden_channels=16).hidden_channels
+    16
+    >>> ModelSettings("transformer")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: name must be one of ('elastic', 'mlp', ..., got 'transformer'
     """
 
     name: str = "elastic"
@@ -25,6 +33,7 @@ class ModelSettings:
     alpha: float = 0.1
     heads: int = 8
     batch_norm: bool = False
+    attention_dropout: float = 0.0
 
     def __post_init__(self) -> None:
         if self.name not in MODEL_NAMES:
@@ -34,8 +43,14 @@ class ModelSettings:
                 "hidden_channels and num_layers must be >= 1, "
                 f"got {self.hidden_channels} and {self.num_layers}"
             )
+        if not 0 <= self.steps < 2**31 or self.heads < 1:
+            raise ValueError(
+                f"steps must be in 0..2^31 - 1 and heads >= 1, got {self.steps} and {self.heads}"
+            )
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        if not 0 <= self.attention_dropout < 1:
+            raise ValueError(f"attention_dropout must be in [0, 1), got {self.attention_dropout}")
         if not 0 <= self.alpha <= 1:
             raise ValueError(f"alpha must be in [0, 1], got {self.alpha}")
         if self.name not in ("elastic", "mlp") and (self.num_layers != 2 or self.batch_norm):
@@ -45,3 +60,8 @@ class ModelSettings:
                 f"hidden_channels must be a multiple of heads = {self.heads}, "
                 f"got {self.hidden_channels}"
             )
+
+
+def lambda2_of(alpha: float) -> float:
+    """The lambda2 that makes ElasticGNN without lambda1 APPNP: 1/alpha - 1, inf for 0."""
+    return 1 / alpha - 1 if alpha > 0 else math.inf

@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from elasticgnn.extras import optional_imports
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
@@ -13,14 +14,20 @@ from elasticgnn.nn.propagated import Propagated
 
 
 class SGC(Propagated):
-    """One linear map and K smoothing steps of torch_geometric's SGConv, which commute."""
+    """One linear map and K smoothing steps of torch_geometric's SGConv, which commute.
+
+    >>> from elasticgnn.nn import SGC
+    >>> SGC(16, 2).eval()(task.features, task.graph).shape
+    torch.Size([60, 2])
+    """
 
     prepare = staticmethod(prepare_normalized)
 
     def __init__(
         self, in_channels: int, out_channels: int, dropout: float = 0.5, K: int = 2
     ) -> None:
-        from torch_geometric.nn import SGConv
+        with optional_imports():
+            from torch_geometric.nn import SGConv
 
         super().__init__()
         self.linear = FeatureLinear(in_channels, out_channels, glorot=True)
@@ -30,6 +37,7 @@ class SGC(Propagated):
         self.dropout = dropout
 
     def reset_parameters(self) -> None:
+        """Draws the weights anew."""
         self.linear.reset_parameters()
 
     def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
@@ -43,6 +51,7 @@ class SGC(Propagated):
         graph: Graph | Tensor | GraphMatrix,
         edge_weight: Tensor | None,
     ) -> Tensor:
+        """A^K logits, A the normalised adjacency with loops."""
         if isinstance(graph, GraphMatrix):
             for _ in range(self.K):
                 logits = graph @ logits

@@ -44,9 +44,12 @@ class TwoConvolutions(nn.Module):
         self.activation = activation
 
     def reset_parameters(self) -> None:
+        """Draws all weights anew."""
         reset(self.linear, self.first, self.second)
 
-    def convolve_prepared(self, layer: Any, hidden: Tensor, prepared: Any) -> Tensor:
+    def convolve_prepared(
+        self, layer: Any, hidden: Tensor, prepared: Any, noise: DropoutNoise | None = None
+    ) -> Tensor:
         """What `layer` (the first or the second) makes of its input, by what `prepare` gave."""
         raise NotImplementedError
 
@@ -61,7 +64,7 @@ class TwoConvolutions(nn.Module):
         """Logits (n, out)."""
         noise = noise_in_use(self, noise)
         hidden: Tensor = self.linear(x, noise, self.dropout)
-        convolve = self._convolution(graph, edge_weight, hidden)
+        convolve = self._convolution(graph, edge_weight, hidden, noise)
         hidden = self.activation(convolve(self.first, hidden))
         if noise is not None:
             hidden = noise(hidden, self.dropout, 1)
@@ -72,10 +75,11 @@ class TwoConvolutions(nn.Module):
         graph: Graph | Tensor | GraphMatrix | AttentionPattern,
         edge_weight: Tensor | None,
         like: Tensor,
+        noise: DropoutNoise | None,
     ) -> Callable[[nn.Module, Tensor], Tensor]:
         """How a layer is applied to rows."""
         if isinstance(graph, GraphMatrix | AttentionPattern):
-            return functools.partial(self.convolve_prepared, prepared=graph)
+            return functools.partial(self.convolve_prepared, prepared=graph, noise=noise)
         index, weight = edge_list(graph, edge_weight, like)
         edges = (index, weight) if self.weighted else (index,)
         return lambda layer, rows: layer(rows, *edges)

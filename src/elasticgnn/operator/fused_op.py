@@ -1,6 +1,6 @@
 """The torch.library operators `elasticgnn::propagate` and its adjoint, on the compiled loops.
 
-Everything here is shapes, memory and registration; the mathematics is in kernels/emp.h.
+Everything here is shapes, memory and registration; the mathematics is in kernels/emp/problem.h.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.once import is_traced
-from elasticgnn.operator.keeping import Keeping, plan_keeping
+from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.operator.keeping import Keeping, plan_device_keeping, plan_keeping
 from elasticgnn.operator.kernel_call import (
     Problem,
     address,
@@ -23,12 +24,20 @@ from elasticgnn.operator.kernel_call import (
     run_groups,
     share_of,
 )
-from elasticgnn.operator.workspace import workspace
+from elasticgnn.operator.second_order import (
+    Inputs,
+    Settings,
+    differentiate_gradients,
+    edge_ends,
+    plain_gradients,
+)
+from elasticgnn.problem.penalties.base import EdgePenalty
+from elasticgnn.problem.penalties.registry import penalty_by_name
 
 _ARGUMENTS = (
     "Tensor x, Tensor weight, Tensor scale, Tensor start, Tensor column, Tensor edge, "
     "Tensor lambda1, Tensor gamma, Tensor beta, Tensor pull, "
-    "str norm, float concavity, int steps, int keep, bool lean, bool use_dual"
+    "str norm, float concavity, int steps, int keep, str memory, bool use_dual"
 )
 torch.library.define("elasticgnn::propagate", f"({_ARGUMENTS}) -> (Tensor, Tensor, Tensor)")
 torch.library.define(
@@ -38,7 +47,7 @@ torch.library.define(
 )
 
 
-class _Inputs(NamedTuple):
+class Arguments(NamedTuple):
     """The arguments of `propagate`, as `_ARGUMENTS` names them."""
 
     x: Tensor
@@ -55,15 +64,23 @@ class _Inputs(NamedTuple):
     concavity: float
     steps: int
     keep: int
-    lean: bool
+    memory: str
     use_dual: bool
 
     @property
     def is_trivial(self) -> bool:
+        """Whether there is nothing to compute."""
         return self.steps == 0 or self.x.numel() == 0
+
+    @property
+    def lean(self) -> bool:
+        """Whether as little as possible is kept."""
+        return self.memory == "lean"
 
     def keeping(self, keep: int) -> Keeping:
         """What is kept for the gradient, given edges per node and the bytes of many runs' state."""
+        if not self.x.is_cpu:
+            return plan_device_keeping(self.steps, keep, self.lean)
         x, num_edges = self.x, self.weight.shape[0]
         state = (x.shape[0] + num_edges) * x.shape[1] * x.shape[2] * x.element_size()
         ratio, side_by_side = num_edges / x.shape[0], state if x.shape[1] > 1 else 0
@@ -75,12 +92,12 @@ class _Inputs(NamedTuple):
         for group in run_groups(self.x):
             rows = self.x[:, group]
             sizes = tuple(s[group] for s in (self.lambda1, self.gamma, self.beta, self.pull))
-            options = (self.norm, self.concavity, self.steps)
+            options = (penalty_by_name(self.norm, self.concavity), self.steps)
             yield group, problem(as_lanes(rows), rows, tables, sizes, options)
 
 
 def _propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
-    given = _Inputs(*arguments)
+    given = Arguments(*arguments)
     x = given.x
     if given.is_trivial:
         return x.clone(memory_format=torch.contiguous_format), x.new_empty(0), x.new_empty(0)
@@ -99,7 +116,6 @@ def _propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
             given.keep if given.use_dual else 0,
             keeping.every,
             keeping.all_nodes,
-            workspace,
         )
         hand_back(moved, out, group)
     return out, nodes, duals
@@ -112,14 +128,14 @@ def run_state(
     x: Tensor,
     tables: tuple[Tensor, ...],
     sizes: tuple[Tensor, ...],
-    options: tuple[str, float, int],
+    options: tuple[EdgePenalty, int],
     signal: Tensor | None,
     dual: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """Signal (n, R, d) and dual (m, R, d) after the steps, from a given start or from (x, 0)."""
     runs, width = x.shape[1:]
     num_edges = tables[3].shape[0]
-    if options[2] == 0 or x.numel() == 0:
+    if options[1] == 0 or x.numel() == 0:
         last = x.new_zeros(num_edges, runs, width) if dual is None else dual.clone()
         return (x if signal is None else signal).clone(), last
     rows = as_lanes(x)
@@ -135,13 +151,12 @@ def run_state(
         0,
         1,
         False,
-        workspace,
     )
     return as_runs(out, x), as_runs(last, last.view(num_edges, runs, width))
 
 
 def _propagate_shapes(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
-    given = _Inputs(*arguments)
+    given = Arguments(*arguments)
     x = given.x
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     if given.is_trivial:
@@ -149,7 +164,9 @@ def _propagate_shapes(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     keeping = given.keeping(given.keep)
     row = x.shape[1] * x.shape[2]
     nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
-    return out, nodes, x.new_empty(keeping.num_duals_kept * given.weight.shape[0] * row)
+    kind = torch.bfloat16 if given.memory == "half" and not x.is_cpu else x.dtype
+    duals = x.new_empty(keeping.num_duals_kept * given.weight.shape[0] * row, dtype=kind)
+    return out, nodes, duals
 
 
 torch.library.register_fake("elasticgnn::propagate", _propagate_shapes)
@@ -159,9 +176,9 @@ def _propagate_backward(
     grad: Tensor, out: Tensor, nodes: Tensor, duals: Tensor, *rest: Any
 ) -> tuple[Tensor, ...]:
     *arguments, wanted = rest
-    given = _Inputs(*arguments)
+    given = Arguments(*arguments)
     x = given.x
-    shapes = _gradient_shapes(given, wanted)
+    shapes = gradient_shapes(given, wanted)
     if given.is_trivial:
         others = tuple(x.new_zeros(shape) for shape in shapes)
         return (grad.clone(memory_format=torch.contiguous_format), *others)
@@ -184,7 +201,6 @@ def _propagate_backward(
             kept,
             keeping.every,
             keeping.all_nodes,
-            workspace,
         )
         hand_back(moved, grad_x, group)
         by_weight += sums[0]
@@ -197,7 +213,7 @@ def _propagate_backward(
 torch.library.impl("elasticgnn::propagate_backward", "CPU", _propagate_backward)
 
 
-def _gradient_shapes(given: _Inputs, wanted: list[bool]) -> tuple[tuple[int, ...], ...]:
+def gradient_shapes(given: Arguments, wanted: list[bool]) -> tuple[tuple[int, ...], ...]:
     """Shapes of the gradients of weight, scale and the four step sizes; unwanted ones are empty."""
     full = (tuple(given.weight.shape), tuple(given.scale.shape), (4, given.x.shape[1]))
     return tuple(shape if want else (0,) for shape, want in zip(full, wanted, strict=True))
@@ -207,9 +223,9 @@ def _propagate_backward_shapes(
     grad: Tensor, out: Tensor, nodes: Tensor, duals: Tensor, *rest: Any
 ) -> tuple[Tensor, ...]:
     *arguments, wanted = rest
-    given = _Inputs(*arguments)
+    given = Arguments(*arguments)
     first = torch.empty_like(given.x, memory_format=torch.contiguous_format)
-    return first, *(given.x.new_empty(shape) for shape in _gradient_shapes(given, wanted))
+    return first, *(given.x.new_empty(shape) for shape in gradient_shapes(given, wanted))
 
 
 torch.library.register_fake("elasticgnn::propagate_backward", _propagate_backward_shapes)
@@ -230,7 +246,7 @@ def _differentiate(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | Non
     *inputs, out, nodes, duals = ctx.saved_tensors
     needs = ctx.needs_input_grad
     wanted = [needs[1], needs[2], any(needs[6:10])]
-    by_x, by_weight, by_scale, by_sizes = torch.ops.elasticgnn.propagate_backward(
+    by_x, by_weight, by_scale, by_sizes = gradients(
         grad, grad if out is None else out, nodes, duals, *inputs, *ctx.options, wanted
     )
     sizes = [by_sizes[k] if needs[6 + k] else None for k in range(4)]
@@ -244,7 +260,36 @@ def _differentiate(ctx: Any, grad: Tensor | None, *_: Any) -> tuple[Tensor | Non
     )
 
 
+def _settings(start: Tensor, column: Tensor, norm: str, concavity: float, steps: int) -> Settings:
+    return Settings(*edge_ends(start, column), penalty_by_name(norm, concavity), steps)
+
+
 torch.library.register_autograd("elasticgnn::propagate", _differentiate, setup_context=_remember)
+
+
+def _remember_gradient(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    grad, _, _, _, *given, _ = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(grad, *given[:10])
+    ctx.options = given[10:13]
+
+
+def _differentiate_gradient(ctx: Any, *cotangents: Tensor | None) -> tuple[Any, ...]:
+    grad, x, weight, scale, start, column, _, *sizes = ctx.saved_tensors
+    needs, (by_x, by_weight, by_scale, by_sizes) = ctx.needs_input_grad, cotangents
+    settings = _settings(start, column, *ctx.options)
+    each = (None,) * 4 if by_sizes is None else by_sizes.unbind(0)
+    wanted = (by_x, *(None if c is None or not c.numel() else c for c in (by_weight, by_scale)))
+    needed = (needs[0], *needs[4:7], *needs[10:14])
+    by_grad, *rest = differentiate_gradients(
+        grad, Inputs(x, weight, scale, *sizes), settings, (*wanted, *each), needed
+    )
+    return by_grad, *(None,) * 3, *rest[:3], *(None,) * 3, *rest[3:], *(None,) * 7
+
+
+torch.library.register_autograd(
+    "elasticgnn::propagate_backward", _differentiate_gradient, setup_context=_remember_gradient
+)
 
 
 class _Transformable(torch.autograd.Function):
@@ -256,6 +301,34 @@ class _Transformable(torch.autograd.Function):
 
     setup_context = staticmethod(_remember)
     backward = staticmethod(_differentiate)
+
+
+class _TransformableGradient(torch.autograd.Function):
+    @staticmethod
+    def forward(*arguments: Any) -> Any:
+        return torch.ops.elasticgnn.propagate_backward(*arguments)
+
+    setup_context = staticmethod(_remember_gradient)
+    backward = staticmethod(_differentiate_gradient)
+
+
+def _plain_gradients(*arguments: Any) -> tuple[Tensor, ...]:
+    """The same in plain torch, which vmap and jvp can follow: jacobians push many cotangents."""
+    grad, _, _, _, x, weight, scale, start, column, _, *sizes = arguments[:14]
+    settings = _settings(start, column, *arguments[14:17])
+    inputs = Inputs(x, weight, scale, *sizes)
+    by_x, by_weight, by_scale, *by_sizes = plain_gradients(grad, inputs, settings, [*range(7)])
+    return by_x, by_weight, by_scale, torch.stack(by_sizes)
+
+
+def gradients(*arguments: Any) -> tuple[Tensor, ...]:
+    """The registered adjoint, also inside torch.func transforms."""
+    if is_batched_or_pushed_forward():
+        return _plain_gradients(*arguments)
+    if torch._C._are_functorch_transforms_active():
+        apply: Any = _TransformableGradient.apply  # torch gives it no types
+        return apply(*arguments)
+    return torch.ops.elasticgnn.propagate_backward(*arguments)
 
 
 def propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:

@@ -51,3 +51,16 @@ def _lean_cost(every: int, steps: int, ratio: float) -> float:
     """A checkpoint holds 1 + ratio rows, a replayed step 1, the replayed dual `ratio`."""
     working_dual = ratio if every < steps else 0.0
     return (steps - 1) // every * (1 + ratio) + every + working_dual
+
+
+def plan_device_keeping(steps: int, keep: int, lean: bool) -> Keeping:
+    """The memory of one call on a GPU: duals about every sqrt(steps)-th step.
+
+    The rows of a segment are replayed into memory that lasts as long as the segment: kept and
+    replayed together grow like the root of the steps, and node rows with the steps unless lean.
+    """
+    if keep == 0 or steps == 0:
+        return Keeping(max(steps, 1), False, 0, 0)
+    every = max(FAST_EVERY, math.isqrt(steps))
+    duals = (steps - 1) // every
+    return Keeping(every, not lean, duals if lean else steps * (3 if keep == 2 else 1), duals)

@@ -8,9 +8,18 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from elasticgnn.operator.workspace import fresh
+from elasticgnn.graph import Graph
+from elasticgnn.operator.kernel_call import in_memory
+from elasticgnn.operator.second_order import Inputs, Settings, differentiate_gradients
+from elasticgnn.operator.shapes import with_runs
+from elasticgnn.problem.penalties.base import EdgePenalty
+from elasticgnn.problem.step_sizes import StepSizes
+
+
+def fresh(count: int) -> Tensor:
+    """New memory of `count` bytes."""
+    return torch.empty(count, dtype=torch.uint8, device="cpu")
 
 
 class TooMuch(Exception):
@@ -31,6 +40,7 @@ class Kept:
         self.room = None if limit is None else limit - size
 
     def more(self, count: int) -> Tensor:
+        """A fresh piece of so many numbers; TooMuch beyond the allowed room."""
         if self.room is not None:
             self.room -= count
             if self.room < 0:
@@ -42,6 +52,10 @@ class Kept:
 class Route(Protocol):
     """A way through the compiled loops, in both directions; tensors are contiguous."""
 
+    @property
+    def steps(self) -> int:
+        """Number of steps K."""
+
     def forward(self, x: Tensor, out: Tensor) -> Any:
         """Fill `out`; returns what the gradient will need."""
 
@@ -49,32 +63,71 @@ class Route(Protocol):
         """Fill `grad_x`."""
 
 
-def propagate_kept(x: Tensor, route: Route) -> Tensor:
-    """x after the route's steps; differentiable in x, once."""
+def propagate_kept(
+    x: Tensor, graph: Graph, sizes: StepSizes, route: Route, edge_penalty: EdgePenalty
+) -> Tensor:
+    """x after the route's steps; differentiable in x, any number of times."""
+    weight, scale = graph._cast(x.dtype)
+    settings = Settings(graph._tail, graph._head, edge_penalty, route.steps)
     apply: Any = _Propagate.apply  # torch gives it no types
-    out: Tensor = apply(x, route)
+    out: Tensor = apply(x, route, (weight, scale, *sizes), settings)
     return out
 
 
 class _Propagate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, route: Route) -> Tensor:
-        rows = x.contiguous()
+    def forward(
+        ctx: Any, x: Tensor, route: Route, constants: tuple[Tensor, ...], settings: Settings
+    ) -> Tensor:
+        rows = in_memory(x)
         out = torch.empty_like(rows)
         ctx.route, ctx.kept = route, route.forward(rows, out)
+        ctx.constants, ctx.settings = constants, settings
+        ctx.save_for_backward(x)
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        # recorded only with create_graph=True; the guard would cost a small graph time
-        return (_pull_back_once if torch.is_grad_enabled() else _pull_back)(ctx, grad)
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        if not torch.is_grad_enabled():  # what was saved is not even looked at
+            return pull_back(grad, ctx.route, ctx.kept), None, None, None
+        apply: Any = _Adjoint.apply
+        rest = (ctx.route, ctx.kept, ctx.constants, ctx.settings)
+        return apply(grad, *ctx.saved_tensors, *rest), None, None, None
 
 
-def _pull_back(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-    grad = grad.contiguous()
+class _Adjoint(torch.autograd.Function):
+    """The gradient of x as a function of the cotangent and of x."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        grad: Tensor,
+        x: Tensor,
+        route: Route,
+        kept: Any,
+        constants: tuple[Tensor, ...],
+        settings: Settings,
+    ) -> Tensor:
+        ctx.constants, ctx.settings = constants, settings
+        ctx.save_for_backward(grad, x)
+        return pull_back(grad, route, kept)
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Tensor) -> tuple[Tensor | None, ...]:
+        grad, x = ctx.saved_tensors
+        inputs = Inputs(with_runs(x), *ctx.constants)
+        cotangents = (with_runs(cotangent), *(None,) * 6)
+        needed = (*ctx.needs_input_grad[:2], *(False,) * 6)
+        by_grad, by_x, *_ = differentiate_gradients(
+            with_runs(grad), inputs, ctx.settings, cotangents, needed
+        )
+        shaped = (None if part is None else part.view(x.shape) for part in (by_grad, by_x))
+        return *shaped, None, None, None, None
+
+
+def pull_back(grad: Tensor, route: Route, kept: Any) -> Tensor:
+    """The gradient of x by the compiled loops."""
+    grad = in_memory(grad)
     grad_x = torch.empty_like(grad)
-    ctx.route.backward(grad, grad_x, ctx.kept)
-    return grad_x, None
-
-
-_pull_back_once = once_differentiable(_pull_back)
+    route.backward(grad, grad_x, kept)
+    return grad_x

@@ -6,13 +6,21 @@ import torch
 from torch import Tensor
 
 from elasticgnn.kernels import native
+from elasticgnn.problem.penalties.base import EdgePenalty
+from elasticgnn.problem.penalties.registry import FORMS
 
-NORMS = ("l21", "l1", "mcp", "scad")  # in the order of the kernels' EdgeNorm
+
+def in_memory(x: Tensor) -> Tensor:
+    """x with its own numbers one after the other, as data_ptr() shows them to the kernels.
+
+    A negated view has the numbers of another tensor and a flag; contiguous() keeps the flag.
+    """
+    return x.contiguous().resolve_neg()
 
 
 def as_lanes(x: Tensor) -> Tensor:
     """(n, R, d) as the kernels want it: runs innermost, contiguous."""
-    return x.contiguous() if x.shape[1] == 1 else x.transpose(1, 2).contiguous()
+    return in_memory(x if x.shape[1] == 1 else x.transpose(1, 2))
 
 
 def as_runs(rows: Tensor, like: Tensor) -> Tensor:
@@ -48,6 +56,7 @@ def share_of(kept: Tensor, group: slice, x: Tensor) -> Tensor:
 
 
 def address(tensor: Tensor | None) -> int:
+    """Where the tensor lies in memory, 0 for none."""
     return 0 if tensor is None or tensor.numel() == 0 else tensor.data_ptr()
 
 
@@ -58,23 +67,38 @@ class Problem(NamedTuple):
     owners: tuple[Tensor, ...]
 
 
+def form_number(edge_penalty: EdgePenalty) -> int:
+    """The kernels' Shape of a penalty's projection."""
+    if edge_penalty.form is None:
+        raise ValueError(f"norm must have compiled loops, got {edge_penalty.name!r}")
+    return FORMS.index(edge_penalty.form)
+
+
+def fading_line(edge_penalty: EdgePenalty, beta: Tensor) -> tuple[Tensor, ...]:
+    """The four numbers (R,) of a projection that fades; empty where the loops read none."""
+    if edge_penalty.form != "fading":
+        return (beta.new_empty(0),) * 4
+    return tuple(torch.as_tensor(part, dtype=beta.dtype) for part in edge_penalty.line(beta))
+
+
 def problem(
     rows: Tensor, x: Tensor, tables: tuple[Tensor, ...], sizes: tuple[Tensor, ...], options: Any
 ) -> Problem:
-    norm, concavity, steps = options
-    tables = tuple(table.contiguous() for table in tables)
-    sizes = tuple(size.contiguous() for size in sizes)
+    """The arguments of a call as the compiled loops take them."""
+    edge_penalty, steps = options
+    tables = tuple(in_memory(table) for table in tables)
+    sizes = tuple(in_memory(size) for size in (*sizes, *fading_line(edge_penalty, sizes[2])))
     shape = (x.shape[0], tables[3].shape[0], x.shape[1], x.shape[2])
     arguments = (
         shape,
         tuple(table.data_ptr() for table in tables),
-        tuple(size.data_ptr() for size in sizes),
-        (NORMS.index(norm), steps, torch.get_num_threads()),
-        concavity,
+        tuple(address(size) for size in sizes),
+        (form_number(edge_penalty), steps, torch.get_num_threads()),
         rows.data_ptr(),
     )
     return Problem(arguments, (rows, *tables, *sizes))
 
 
 def kernel(name: str, dtype: torch.dtype) -> Any:
+    """The compiled function of that name for float32 or float64."""
     return getattr(native, f"{name}_{'f32' if dtype == torch.float32 else 'f64'}")

@@ -10,17 +10,17 @@ from elasticgnn.graph import Graph
 from elasticgnn.graph.once import once_if_fixed
 from elasticgnn.graph.packing import ROW_FLOATS
 from elasticgnn.kernels import native
-from elasticgnn.operator.kept import Kept, propagate_kept
-from elasticgnn.operator.workspace import fresh, workspace
-from elasticgnn.problem.step_sizes import StepSizes
+from elasticgnn.operator.kept import Kept, fresh, propagate_kept
+from elasticgnn.operator.kernel_call import in_memory
+from elasticgnn.operator.request import Request, refusal_of_direct_call
 
 MOST_FLOATS = 1 << 31  # of padded node rows: the tables hold where each begins
 loops: Any = native  # not None where this module's functions are called
 
 
-def packed_lanes(x: Tensor, graph: Graph, norm: str, steps: int) -> int:
+def packed_lanes(x: Tensor, graph: Graph, form: str | None, steps: int) -> int:
     """Lanes of a register that a row of x takes, or 0: the loops do not fit this problem."""
-    fits = x.dtype == torch.float32 and norm in ("l21", "l1") and steps > 0 and x.numel() > 0
+    fits = x.dtype == torch.float32 and form in ("ball", "box") and steps > 0 and x.numel() > 0
     lanes = _lanes(x.shape[-1]) if fits and graph.num_edges else 0
     return lanes if lanes and x.shape[0] * ROW_FLOATS[16 // lanes] < MOST_FLOATS else 0
 
@@ -30,17 +30,30 @@ def _lanes(width: int) -> int:
     return int(loops.packed_lanes(width))
 
 
-def propagate_packed(
-    x: Tensor, graph: Graph, sizes: StepSizes, norm: str, steps: int, lanes: int, *, keep: bool
-) -> Tensor:
-    """x (n, d) or (n, R, d) after `steps` steps; differentiable in x if `keep`."""
-    route = _Packed(_tables(graph, lanes), sizes.numbers, steps, norm)
-    if keep:
-        return propagate_kept(x, route)
-    rows = x.detach().contiguous()
+def refusal(request: Request) -> str | None:
+    """Why the loops do not serve the request."""
+    reason = refusal_of_direct_call(request)
+    if reason is not None:
+        return reason
+    if request.gradients == "x" and request.memory == "lean":
+        return "with memory='lean' a gradient keeps too much"
+    if packed_lanes(request.x, request.graph, request.form, request.steps) == 0:
+        return "it serves short float32 rows with the l21 or l1 norm, on a CPU with AVX-512"
+    return None
+
+
+def run(request: Request) -> Tensor:
+    """x (n, d) or (n, R, d) after the steps; differentiable in x if asked for."""
+    x, graph, edge_penalty = request.x, request.graph, request.edge_penalty
+    numbers = request.sizes.numbers
+    lanes = packed_lanes(x, graph, request.form, request.steps)
+    route = _Packed(_tables(graph, lanes), numbers, request.steps, request.form == "box")
+    if request.gradients == "x":
+        return propagate_kept(x, graph, request.sizes, route, edge_penalty)
+    rows = in_memory(x.detach())
     out = torch.empty_like(rows)
-    for run in range(len(sizes.numbers)):
-        loops.packed_forward(*route.arguments(run, rows, out), (0, 0), workspace, fresh)
+    for number in range(len(numbers)):
+        loops.packed_forward(*route.arguments(number, rows, out), (0, 0), fresh)
     return out
 
 
@@ -54,8 +67,8 @@ class _Tables(NamedTuple):
 
 @once_if_fixed
 def _tables(graph: Graph, lanes: int) -> _Tables:
-    slots = graph.slots.packed(16 // lanes)
-    weight, scale = graph.cast(torch.float32)
+    slots = graph._slots.packed(16 // lanes)
+    weight, scale = (in_memory(table) for table in graph._cast(torch.float32))
     owners = (*slots, weight, scale)
     addresses = [table.data_ptr() for table in owners]
     if graph.is_unweighted:
@@ -68,15 +81,15 @@ class _Packed(NamedTuple):
     """The arguments that both directions share."""
 
     tables: _Tables
-    settings: list[tuple[float, ...]]  # lambda1, gamma, beta, pull of each run
+    settings: list[tuple[float, ...]]  # lambda1, gamma, beta, smoothing of each run
     steps: int
-    norm: str
+    is_box: bool  # the entries of a row are projected, not the row
 
     def arguments(self, run: int, given: Tensor, result: Tensor) -> tuple[Any, ...]:
         """Those of one run, whose rows lie in tensors (n, d) or (n, R, d)."""
         counts, addresses, _ = self.tables
         width = given.shape[-1]
-        options = (self.steps, torch.get_num_threads(), self.norm == "l1")
+        options = (self.steps, torch.get_num_threads(), self.is_box)
         rows = (given.data_ptr() + 4 * run * width, result.data_ptr() + 4 * run * width)
         shape = (*counts, width, len(self.settings) * width)
         return shape, addresses, self.settings[run], options, rows
@@ -85,15 +98,15 @@ class _Packed(NamedTuple):
         _, registers, chunks = self.tables.counts
         # of each chunk where its rows begin, of each four registers one mask or four
         pointers = self.steps * chunks
-        masks = self.steps * (registers // 4 + chunks) * (4 if self.norm == "l1" else 1)
+        masks = self.steps * (registers // 4 + chunks) * (4 if self.is_box else 1)
         all_runs = []
         for run in range(len(self.settings)):
             kept = Kept(pointers, 2 * masks)
             arguments = self.arguments(run, x, out)
-            loops.packed_forward(*arguments, kept.addresses, workspace, kept.more)
+            loops.packed_forward(*arguments, kept.addresses, kept.more)
             all_runs.append(kept)
         return all_runs
 
     def backward(self, grad: Tensor, grad_x: Tensor, kept: list[Kept]) -> None:
         for run, one in enumerate(kept):
-            loops.packed_backward(*self.arguments(run, grad, grad_x), one.addresses, workspace)
+            loops.packed_backward(*self.arguments(run, grad, grad_x), one.addresses)

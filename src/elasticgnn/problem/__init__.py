@@ -6,4 +6,6 @@ from elasticgnn.problem.diagnostics import EdgeDiagnostics as EdgeDiagnostics
 from elasticgnn.problem.diagnostics import diagnose_edges as diagnose_edges
 from elasticgnn.problem.objective import dual_value as dual_value
 from elasticgnn.problem.objective import primal_value as primal_value
+from elasticgnn.problem.penalties import PENALTIES as PENALTIES
+from elasticgnn.problem.penalties import EdgePenalty as EdgePenalty
 from elasticgnn.problem.penalty import ElasticPenalty as ElasticPenalty

@@ -11,7 +11,15 @@ from elasticgnn.problem.penalty import ElasticPenalty
 
 @dataclass(frozen=True)
 class EdgeDiagnostics:
-    """Per edge, in the graph's order."""
+    """Per edge, in the graph's order.
+
+    >>> from elasticgnn.problem import diagnose_edges
+    >>> from elasticgnn.solver import minimise
+    >>> penalty = ElasticPenalty(0.3, 0.0)
+    >>> found = minimise(x, chain, penalty)
+    >>> diagnose_edges(found.value, found.dual, x, chain, penalty).is_zero.tolist()
+    [True, False, True]
+    """
 
     difference: Tensor  # (m,) Euclidean length of the degree-normalised difference
     saturation: Tensor  # (m,) size of the dual as a share of lambda1, in [0, 1]
@@ -29,11 +37,18 @@ def diagnose_edges(
     *,
     tolerance: float = 1e-6,
 ) -> EdgeDiagnostics:
-    """Which differences are zero and which edges are saturated, up to a relative `tolerance`."""
+    """Which differences are zero and which edges are saturated, up to a relative `tolerance`.
+
+    >>> from elasticgnn.problem import diagnose_edges
+    >>> from elasticgnn.solver import minimise
+    >>> penalty = ElasticPenalty(0.3, 0.0)
+    >>> found = minimise(x, chain, penalty)
+    >>> diagnose_edges(found.value, found.dual, x, chain, penalty).is_saturated.tolist()
+    [False, True, False]
+    """
     rows = graph.difference(signal)
     length = torch.linalg.vector_norm(rows, dim=-1)
-    order = float("inf") if penalty.norm == "l1" else 2.0
-    reach = torch.linalg.vector_norm(dual, ord=order, dim=-1)
+    reach = penalty.edge_penalty.dual_norm(dual)
     lambda1 = penalty.strengths[0]
     saturation = reach / lambda1 if lambda1 > 0 else torch.ones_like(reach)
     largest = float(signal.abs().max()) if signal.numel() else 0.0

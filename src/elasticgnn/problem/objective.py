@@ -1,7 +1,5 @@
 """Value of the elastic objective and its dual lower bound (docs/math.md)."""
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -10,29 +8,17 @@ from elasticgnn.problem.penalty import ElasticPenalty
 
 
 def primal_value(signal: Tensor, x: Tensor, graph: Graph, penalty: ElasticPenalty) -> Tensor:
-    """P(F) = sum_e w_e (rho(delta_e) + lambda2/2 |delta_e|^2) + 1/2 |F - X|^2, a scalar."""
-    weight, _ = graph.cast(signal.dtype)
+    """P(F) = sum_e w_e (rho(delta_e) + lambda2/2 |delta_e|^2) + 1/2 |F - X|^2, a scalar.
+
+    >>> from elasticgnn.problem import primal_value
+    >>> round(float(primal_value(x, x, chain, ElasticPenalty(0.1, 0.0))), 6)
+    0.12
+    """
+    weight, _ = graph._cast(signal.dtype)
     difference = graph.difference(signal)
-    per_edge = edge_penalty(difference, penalty)
+    per_edge = penalty.edge_penalty.value(difference, penalty.strengths[0])
     per_edge = per_edge + penalty.strengths[1] / 2 * difference.square().sum(-1)
     return (weight * per_edge).sum() + (signal - x).square().sum() / 2
-
-
-def edge_penalty(difference: Tensor, penalty: ElasticPenalty) -> Tensor:
-    """rho(delta_e): the part of the penalty that lambda1 governs, per row."""
-    lambda1 = penalty.strengths[0]
-    if penalty.norm == "l1":
-        return lambda1 * difference.abs().sum(-1)
-    length = torch.linalg.vector_norm(difference, dim=-1)
-    if penalty.norm == "l21":
-        return lambda1 * length
-    assert penalty.concavity is not None
-    a = penalty.concavity
-    capped = length.clamp(max=a * lambda1)
-    if penalty.norm == "mcp":
-        return lambda1 * capped - capped.square() / (2 * a)
-    curved = (2 * a * lambda1 * capped - capped.square() - lambda1**2) / (2 * (a - 1))
-    return torch.where(length <= lambda1, lambda1 * length, curved)
 
 
 def dual_value(
@@ -40,23 +26,19 @@ def dual_value(
 ) -> Tensor:
     """Lower bound on min P from any W (m, d): both penalties folded together.
 
-    1/2|X|^2 - 1/2|X - div W|^2 - sum_e w_e max(|W_e| - lambda1, 0)^2 / (2 lambda2), entrywise for
-    "l1"; with lambda2 = 0 a W outside the ball of `radius` (lambda1 unless given) gives -inf.
+    1/2|X|^2 - 1/2|X - div W|^2 - sum_e w_e rho*(W_e) with rho* the conjugate of the edge's whole
+    penalty: max(|W_e| - lambda1, 0)^2 / (2 lambda2) for "l21", entrywise for "l1". With lambda2 = 0
+    a W outside the ball of `radius` (lambda1 unless given) gives -inf.
+
+    >>> from elasticgnn.problem import dual_value, primal_value
+    >>> penalty = ElasticPenalty(0.1, 0.0)
+    >>> bool(dual_value(torch.zeros(3, 1), x, chain, penalty) <= primal_value(x, x, chain, penalty))
+    True
     """
-    weight, _ = graph.cast(dual.dtype)
+    weight, _ = graph._cast(dual.dtype)
     flow = graph.divergence(dual)
-    reach = dual.abs() if penalty.norm == "l1" else _lengths(dual)
-    ball = penalty.strengths[0] if radius is None else radius
-    beyond = (reach - ball).clamp(min=0)
-    value = (x * flow).sum() - flow.square().sum() / 2
-    lambda2 = penalty.strengths[1]
-    if lambda2 > 0:
-        return value - (weight[:, None] * beyond.square()).sum() / (2 * lambda2)
-    # rounding of a projection onto the ball is no violation
-    slack = 8 * torch.finfo(dual.dtype).eps * ball
-    outside = (beyond > slack) & (weight[:, None] > 0)
-    return value - math.inf if bool(outside.any()) else value
-
-
-def _lengths(rows: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(rows, dim=-1, keepdim=True)
+    lambda1, lambda2 = penalty.strengths
+    convex = penalty.edge_penalty.majoriser
+    cost = convex.folded_conjugate(dual, lambda1 if radius is None else radius, lambda2)
+    paid = torch.where(weight > 0, weight * cost, 0.0).sum()
+    return (x * flow).sum() - flow.square().sum() / 2 - paid

@@ -6,42 +6,61 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-CONVEX_NORMS = ("l21", "l1")
-CONCAVE_NORMS = ("mcp", "scad")
-NORMS = (*CONVEX_NORMS, *CONCAVE_NORMS)
-DEFAULT_CONCAVITY = {"mcp": 3.0, "scad": 3.7}
+from elasticgnn.problem.penalties.base import EdgePenalty
+from elasticgnn.problem.penalties.registry import penalty_by_name
 
 
 @dataclass(frozen=True)
 class ElasticPenalty:
-    """lambda1 |delta_e| + lambda2/2 |delta_e|^2 per edge, |.| chosen by `norm`.
+    """rho(delta_e) + lambda2/2 |delta_e|^2 per edge; `norm` chooses rho, lambda1 is its strength.
 
+    `norm` is the name of a penalty in elasticgnn.problem.PENALTIES, or your own `EdgePenalty`.
     "l21" takes the Euclidean norm of an edge's row, "l1" the sum of absolute entries. "mcp" and
     "scad" act on the Euclidean norm too but level off: differences beyond `concavity` * lambda1
     cost no more (firm thresholding), at the price of a non-convex problem.
     lambda1 and lambda2 are numbers, or tensors with one entry or one per run of a population.
+
+    >>> ElasticPenalty(lambda1=3.0, lambda2=0.0, norm="l1")
+    ElasticPenalty(lambda1=3.0, lambda2=0.0, norm='l1', concavity=None)
+    >>> ElasticPenalty(norm="mcp").is_convex
+    False
+    >>> ElasticPenalty(lambda1=-1.0)
+    Traceback (most recent call last):
+    ValueError: lambda1 must be a number >= 0, got -1.0
     """
 
     lambda1: float | Tensor = 3.0
     lambda2: float | Tensor = 3.0
-    norm: str = "l21"
+    norm: str | EdgePenalty = "l21"
     concavity: float | None = None
 
     def __post_init__(self) -> None:
-        if self.norm not in NORMS:
-            raise ValueError(f"norm must be one of {NORMS}, got {self.norm!r}")
+        default = self.edge_penalty.default_concavity  # unknown names are refused here
         _check_strength("lambda1", self.lambda1, allow_infinity=False)
         _check_strength("lambda2", self.lambda2, allow_infinity=True)
         if self.concavity is None:
-            object.__setattr__(self, "concavity", DEFAULT_CONCAVITY.get(self.norm))
-        elif self.norm in CONVEX_NORMS:
-            raise ValueError(f"concavity must be None for norm {self.norm!r}, got {self.concavity}")
+            object.__setattr__(self, "concavity", default)
+        elif default is None:
+            raise ValueError(f"concavity must be None for norm {self.name!r}, got {self.concavity}")
         elif not (math.isfinite(self.concavity) and self.concavity > 0):
             raise ValueError(f"concavity must be a number > 0, got {self.concavity}")
 
     @property
+    def edge_penalty(self) -> EdgePenalty:
+        """rho, the part that lambda1 is the strength of."""
+        if isinstance(self.norm, EdgePenalty):
+            return self.norm
+        return penalty_by_name(self.norm, self.concavity)
+
+    @property
+    def name(self) -> str:
+        """The name of the norm."""
+        return self.norm.name if isinstance(self.norm, EdgePenalty) else self.norm
+
+    @property
     def is_convex(self) -> bool:
-        return self.norm in CONVEX_NORMS
+        """Whether the objective has one minimum, which a certificate needs."""
+        return self.edge_penalty.is_convex
 
     @property
     def strengths(self) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Step sizes of the elastic iteration, and the bounds of the paper's Theorem 1."""
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import torch
@@ -14,7 +15,7 @@ class _Tensors(NamedTuple):
     lambda1: Tensor
     gamma: Tensor  # primal step
     beta: Tensor  # dual step
-    pull: Tensor  # gamma * lambda2, finite also for lambda2 = inf
+    smoothing: Tensor  # gamma * lambda2, finite also for lambda2 = inf
 
 
 class StepSizes(_Tensors):
@@ -49,19 +50,19 @@ def step_sizes(
     lambda2 = _per_run("lambda2", penalty.lambda2, like, runs)
     if gamma is None:
         primal = 1 / (1 + lambda2 * (norm_bound / 2))
-        pull = (1 - primal) * (2 / norm_bound)
+        smoothing = (1 - primal) * (2 / norm_bound)
     else:
         _check_gamma(gamma, lambda2, norm_bound)
         primal = torch.full_like(lambda2, gamma)
-        pull = primal * lambda2
+        smoothing = primal * lambda2
     if beta is None:
         # gamma = 0 (lambda2 = inf): the dual has no effect, any finite step will do
         dual_step = 1 / (norm_bound * torch.where(primal > 0, primal, torch.ones_like(primal)))
     else:
         _check_beta(beta, primal, norm_bound)
         dual_step = torch.full_like(primal, beta)
-    _check_concavity(penalty, dual_step)
-    return StepSizes(lambda1, primal, dual_step, pull)
+    _check_curvature(penalty, dual_step)
+    return StepSizes(lambda1, primal, dual_step, smoothing)
 
 
 def _plain_sizes(
@@ -110,14 +111,10 @@ def _check_beta(beta: float, gamma: Tensor, norm_bound: float) -> None:
         raise ValueError(f"beta must lie in (0, {limit:.6g}] = (0, 4/(3 gamma ||L||)], got {beta}")
 
 
-def _check_concavity(penalty: ElasticPenalty, beta: Tensor) -> None:
-    if penalty.is_convex or penalty.concavity is None or torch.compiler.is_compiling():
+def _check_curvature(penalty: ElasticPenalty, beta: Tensor) -> None:
+    if penalty.is_convex or torch.compiler.is_compiling():
         return
-    curvature = penalty.concavity - (1.0 if penalty.norm == "scad" else 0.0)
-    limit = 1 / float(beta.detach().min()) if len(beta) else 0.0
-    if not curvature > limit:
-        bound = limit + (penalty.concavity - curvature)
-        raise ValueError(
-            f"concavity must be > {bound:.6g} (1/beta{' + 1' if penalty.norm == 'scad' else ''}) "
-            f"for norm {penalty.norm!r}, got {penalty.concavity}"
-        )
+    shortest = float(beta.detach().min()) if len(beta) else math.inf
+    reason = penalty.edge_penalty.refusal(shortest)
+    if reason is not None:
+        raise ValueError(reason)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from elasticgnn.experiment.results import result_path, write_whole
+from elasticgnn.experiment.results import result_path
+from elasticgnn.files import write_whole
 from elasticgnn.report.plot import save_plot
 from elasticgnn.report.render import to_csv, to_latex, to_markdown
 from elasticgnn.report.table import Entry, Table
@@ -29,6 +29,7 @@ def export_study(
         copy(result_path(results, table.spec, entry.cell), output / "results")
     for path in split_files(run, results):
         copy(path, output / "splits")
+    output.mkdir(parents=True, exist_ok=True)
     write_whole(output / "table.md", to_markdown(table))
     write_whole(output / "table.tex", to_latex(table))
     write_whole(output / "table.csv", to_csv(table))
@@ -42,8 +43,8 @@ def export_study(
 
 
 def copy(path: Path, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, folder / path.name)
+    """Copies a file into a folder."""
+    write_whole(folder / path.name, path.read_bytes(), make_folder=True)
 
 
 def split_files(run: Iterable[Entry], results: Path) -> list[Path]:
@@ -75,6 +76,7 @@ def seeds(table: Table, run: Iterable[Entry]) -> dict[str, Any]:
 
 
 def write_spec(table: Table, output: Path) -> None:
+    """Writes the study's own file beside its results."""
     source = resources.files("elasticgnn.experiment") / "specs" / f"{table.spec.name}.toml"
     if source.is_file():
         write_whole(output / "study.toml", source.read_text("utf-8"))

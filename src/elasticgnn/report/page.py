@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 from importlib import resources
@@ -11,9 +12,11 @@ from typing import Any
 
 from elasticgnn.experiment import Summary
 from elasticgnn.experiment.record import RunRecord
-from elasticgnn.experiment.results import CellResult, write_whole
-from elasticgnn.report.plot import mean_series
+from elasticgnn.experiment.results import CellResult
+from elasticgnn.files import write_whole
+from elasticgnn.report.claims import RULE, claim_rows, judge_all
 from elasticgnn.report.render import digits_of, finite
+from elasticgnn.report.series import mean_series
 from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Entry, Table
 
@@ -24,8 +27,19 @@ CANDIDATES = 12
 
 
 def write_page(tables: Sequence[Table], path: Path) -> None:
-    """The page of `tables`, written whole."""
-    write_whole(path, render_page(tables))
+    """The page of `tables`, written whole.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from elasticgnn.experiment import load_spec
+    >>> from elasticgnn.report import build_table, write_page
+    >>> with TemporaryDirectory() as folder:
+    ...     page = Path(folder) / "report.html"
+    ...     write_page([build_table(load_spec("table1"), Path("no-such-folder"))], page)
+    ...     "<html" in page.read_text()
+    True
+    """
+    write_whole(path, render_page(tables), make_folder=True)
 
 
 def render_page(tables: Sequence[Table]) -> str:
@@ -36,22 +50,24 @@ def render_page(tables: Sequence[Table]) -> str:
         "DATA": data.replace("<", "\\u003c"),  # nothing in the data can close the element
         "SCRIPT": "\n".join(asset(name) for name in SCRIPTS),
     }
-    page = asset("page.html")
-    for name, text in parts.items():
-        page = page.replace(f"/*{name}*/", text)
-    return page
+    # one pass: what looks like a place to fill in the data stays as it is
+    return re.sub(r"/\*(STYLE|DATA|SCRIPT)\*/", lambda place: parts[place[1]], asset("page.html"))
 
 
 def asset(name: str) -> str:
+    """The text of a file that the page is made of."""
     return (ASSETS / name).read_text("utf-8")
 
 
 def page_data(tables: Sequence[Table]) -> dict[str, Any]:
+    """Everything the page shows, as values for JSON."""
     run = [table for table in tables if any(e.result is not None for e in table.entries)]
-    return {"studies": [study_data(table) for table in run]}
+    claims = {"rule": RULE, "rows": claim_rows(judge_all(run))}
+    return {"claims": claims, "studies": [study_data(table) for table in run]}
 
 
 def study_data(table: Table) -> dict[str, Any]:
+    """One study as values for JSON."""
     spec = table.spec
     entries = [entry_data(table, entry) for entry in table.entries if shown(entry)]
     return {
@@ -76,10 +92,12 @@ def study_data(table: Table) -> dict[str, Any]:
 
 
 def shown(entry: Entry) -> bool:
+    """Whether the cell has anything to show."""
     return entry.result is not None or entry.published is not None
 
 
 def entry_data(table: Table, entry: Entry) -> dict[str, Any]:
+    """One cell as values for JSON."""
     cell, paper, result = entry.cell, entry.published, entry.result
     data: dict[str, Any] = {
         "dataset": cell.dataset,
@@ -108,6 +126,7 @@ def summary_data(summary: Summary | None) -> list[float | None] | None:
 
 
 def result_data(table: Table, result: CellResult) -> dict[str, Any]:
+    """Search, candidates and runs of a cell as values for JSON."""
     label = partial(table.setting_label, result.cell)
     best = sorted(result.candidates, key=lambda c: (-c.runs, -c.val))[:CANDIDATES]
     return {

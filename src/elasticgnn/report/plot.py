@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from elasticgnn.report.table import Entry, Table
-
-FORMATS = (".svg", ".png", ".pdf")
-COLOURS = ("#777777", "#a0522d", "#1f77b4", "#9467bd", "#2ca02c", "#ff7f0e", "#d62728")
+from elasticgnn.extras import optional_imports
+from elasticgnn.figures import COLOURS
+from elasticgnn.files import PICTURES, whole_file
+from elasticgnn.report.series import mean_series
+from elasticgnn.report.table import Table
 
 
 def save_plot(table: Table, path: Path) -> None:
     """One panel per data set that has results: lines along the axis, or bars per model."""
-    if path.suffix not in FORMATS:
-        raise ValueError(f"output must end in one of {FORMATS}, got {path.name!r}")
+    if path.suffix not in PICTURES:
+        raise ValueError(f"output must end in one of {PICTURES}, got {path.name!r}")
     names = [name for name in table.spec.datasets if has_results(table, name)]
     if not names:
         raise ValueError(f"{table.spec.name} must have results to be plotted, got none")
@@ -31,8 +31,9 @@ def save_plot(table: Table, path: Path) -> None:
 
 def new_figure(panels: int) -> Any:
     """An empty figure that touches no global state of matplotlib."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with optional_imports():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.6 * panels + 0.6, 3.6), layout="constrained", dpi=120)
     FigureCanvasAgg(figure)
@@ -41,20 +42,22 @@ def new_figure(panels: int) -> Any:
 
 def save_whole(figure: Any, path: Path) -> None:
     """The file in one step; the same figure gives the same bytes."""
-    import matplotlib as mpl
+    with optional_imports():
+        import matplotlib as mpl
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.part{path.suffix}")
-    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}):
-        figure.savefig(temporary, metadata={"Date": None} if path.suffix == ".svg" else None)
-    temporary.replace(path)
+    kind = path.suffix.removeprefix(".")
+    dated = {"Date": None} if kind == "svg" else None
+    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}), whole_file(path, make_folder=True) as file:
+        figure.savefig(file, format=kind, metadata=dated)
 
 
 def has_results(table: Table, dataset: str) -> bool:
+    """Whether any cell of the data set was run."""
     return any(e.result is not None for e in table.entries if e.cell.dataset == dataset)
 
 
 def draw_panel(axes: Any, table: Table, dataset: str) -> None:
+    """Draws one data set: bars, lines over levels, or curves over steps."""
     if table.spec.metric == "objective":
         draw_series(axes, table, dataset)
     elif table.spec.axis == "none":
@@ -106,12 +109,3 @@ def draw_series(axes: Any, table: Table, dataset: str) -> None:
             axes.plot(range(len(values)), values, "-", color=colour, label=model.title)
     axes.set_xlabel("step k")
     axes.set_ylabel("objective / objective at the last step")
-
-
-def mean_series(entry: Entry) -> list[float]:
-    """The mean over runs of each run's objective divided by its last value."""
-    if entry.result is None:
-        return []
-    runs = [record.series["objective"] for record in entry.result.runs]
-    relative = [[value / run[-1] for value in run] for run in runs]
-    return [fmean(values) for values in zip(*relative, strict=True)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from elasticgnn.experiment.results import write_whole
+from elasticgnn.experiment.results import dump_rows
+from elasticgnn.files import write_whole
+from elasticgnn.report.claims import RULE, Judgement, claim_lines, claim_rows, judge_all
 from elasticgnn.report.plot import has_results, save_plot
 from elasticgnn.report.render import (
-    LEGEND,
     digits_of,
+    legend,
     markdown_lines,
     matrix,
     mean_std,
@@ -22,6 +24,7 @@ from elasticgnn.report.render import (
 from elasticgnn.report.table import Entry, Table
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
+SEARCHED = "<!-- searched: begin -->", "<!-- searched: end -->"
 
 
 def publish(tables: Sequence[Table], folder: Path, document: Path | None = None) -> list[Path]:
@@ -32,32 +35,72 @@ def publish(tables: Sequence[Table], folder: Path, document: Path | None = None)
         stem = folder / table.spec.name
         texts = {".md": to_markdown(table), ".tex": to_latex(table), ".csv": to_csv(table)}
         for suffix, text in texts.items():
-            write_whole(stem.with_suffix(suffix), text)
+            write_whole(stem.with_suffix(suffix), text, make_folder=True)
             written.append(stem.with_suffix(suffix))
         save_plot(table, stem.with_suffix(".svg"))
         written.append(stem.with_suffix(".svg"))
+    judged = judge_all(run)
+    write_whole(folder / "claims.json", dump_rows({"claims": claim_rows(judged)}))
+    written.append(folder / "claims.json")
     if document is not None:
-        write_whole(document, with_generated(document.read_text("utf-8"), run))
+        text = claims_text(judged)
+        filled = with_searched(document.read_text("utf-8"), run)
+        write_whole(document, with_generated(filled, run, text))
         written.append(document)
     return written
 
 
-def with_generated(text: str, tables: Sequence[Table]) -> str:
-    """`text` with everything between its two markers made anew."""
+def claims_text(judged: Sequence[Judgement]) -> str:
+    """The table of the paper's sentences."""
+    lines = markdown_lines(claim_lines(judged))
+    return f"### claims: the sentences of section 4\n\n{RULE}\n\n{lines}"
+
+
+def with_generated(text: str, tables: Sequence[Table], first: str = "") -> str:
+    """`text` with everything between its two markers made anew; `first` before the tables."""
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"document must contain {BEGIN} and {END}, got neither or one")
-    parts = "\n\n".join(study_text(table) for table in tables)
+    texts = [first, *(study_text(table) for table in tables)]
+    parts = "\n\n".join(part for part in texts if part)
     return f"{head}{BEGIN}\n\n{parts}\n\n{END}{tail}"
+
+
+def with_searched(text: str, tables: Sequence[Table]) -> str:
+    """`text` with the list of table 1's searched cells made anew, where it asks for one."""
+    begin, end = SEARCHED
+    table = next((table for table in tables if table.spec.name == "table1"), None)
+    if table is None or begin not in text:
+        return text
+    head, _, rest = text.partition(begin)
+    lines = [searched_line(table, e) for e in table.entries if is_searched(e)]
+    count = f"{len(lines)} of {len(table.entries)} cells:"
+    return f"{head}{begin}\n\n{count}\n\n" + "\n".join(lines) + f"\n\n{end}{rest.partition(end)[2]}"
+
+
+def is_searched(entry: Entry) -> bool:
+    """Whether the cell's setting was searched for."""
+    return entry.result is not None and entry.result.search != "fixed"
+
+
+def searched_line(table: Table, entry: Entry) -> str:
+    """The cell, its search, settings and trainings, and processor time where it was measured."""
+    assert entry.result is not None
+    tried = entry.result.candidates
+    trainings = sum(candidate.runs for candidate in tried)
+    times = [run.processor_seconds for run in entry.result.runs]
+    known = [seconds for seconds in times if seconds is not None]
+    each = f", {sum(known) / len(known):.1f} processor seconds each" if known else ""
+    what = f"{entry.result.search}, {len(tried)} settings, {trainings} trainings"
+    return f"* {table.cell_title(entry.cell)}: {what}{each}"
 
 
 def study_text(table: Table) -> str:
     """Heading, agreement, the matrix, and each cell that differs with its reason."""
     spec = table.spec
     parts = [f"### {spec.name}: {spec.title}", table.agreement()]
-    if spec.metric != "objective":
-        parts += [LEGEND, markdown_lines(matrix(table))]
+    parts += [legend(table), markdown_lines(matrix(table))]
     differing = [entry for entry in table.entries if entry.verdict in ("above", "below")]
     if differing:
         parts.append("Cells that differ, and why:")
@@ -69,6 +112,7 @@ def study_text(table: Table) -> str:
 
 
 def difference_line(table: Table, entry: Entry) -> str:
+    """A line on a cell that differs from the paper, with the reasons known."""
     digits = digits_of(table)
     title = table.spec.model(entry.cell.model).title
     label = f"{row_label(table, entry.cell.dataset, entry.cell.level)}, {title}"

@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 from elasticgnn.experiment import Summary
 from elasticgnn.experiment.spec import Published
+from elasticgnn.extras import optional_imports
+from elasticgnn.files import visible
+from elasticgnn.report.series import SERIES_LEGEND, series_csv, series_matrix
 from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Entry, Table
 
@@ -35,6 +38,7 @@ COLUMNS = (
 
 
 def number(value: float, digits: int) -> str:
+    """The value with so many digits."""
     return f"{value:.{digits}f}"
 
 
@@ -44,6 +48,7 @@ def digits_of(table: Table) -> int:
 
 
 def mean_std(summary: Summary | None, digits: int) -> str:
+    """Mean ± standard deviation, a dash where there is none."""
     if summary is None:
         return "–"
     mean = number(summary.mean, digits)
@@ -51,6 +56,7 @@ def mean_std(summary: Summary | None, digits: int) -> str:
 
 
 def interval(summary: Summary | None, digits: int) -> str:
+    """The 95 % interval, a dash where there is none."""
     if summary is None or summary.count == 1:
         return "–"
     return f"{number(summary.low, digits)} to {number(summary.high, digits)}"
@@ -64,6 +70,7 @@ def signed(summary: Summary | None, digits: int) -> str:
 
 
 def published(value: Published | None, digits: int) -> str:
+    """The paper's number, a dash where it has none."""
     if value is None:
         return "–"
     mean = number(value.mean, digits)
@@ -71,6 +78,7 @@ def published(value: Published | None, digits: int) -> str:
 
 
 def row_label(table: Table, dataset: str, level: float) -> str:
+    """Data set and level, as the row is called."""
     if table.spec.axis == "rate":
         return f"{dataset} {100 * level:g} %"
     return f"{dataset} K={level:g}" if table.spec.axis == "steps" else dataset
@@ -88,7 +96,8 @@ def short_cell(table: Table, entry: Entry) -> str:
     digits = digits_of(table)
     paper = f" ({published(entry.published, digits)})" if entry.published else ""
     ours = mean_std(entry.ours, digits) + fewer_runs(table, entry)
-    return f"{ours}{paper} {MARKS[entry.verdict]}".rstrip()
+    fixed = "°" if entry.result is not None and entry.result.search == "fixed" else ""
+    return f"{ours}{fixed}{paper} {MARKS[entry.verdict]}".rstrip()
 
 
 def matrix(table: Table) -> list[list[str]]:
@@ -96,6 +105,8 @@ def matrix(table: Table) -> list[list[str]]:
 
     A last column says how the study's own model compares with its baseline on the same splits.
     """
+    if table.spec.metric == "objective":
+        return series_matrix(table)
     last = table.contrast_title
     lines = [["", *(model.title for model in table.spec.models), *([last] if last else [])]]
     for dataset, level in table.rows:
@@ -110,6 +121,8 @@ def matrix(table: Table) -> list[list[str]]:
 def contrast_cell(table: Table, dataset: str, level: float) -> str:
     """Mean ± half the 95 % interval, and whether that is a tie."""
     difference = table.contrast(dataset, level)
+    if difference is None and table.was_contrasted(dataset, level):
+        return "tuned differently"
     text = signed(difference, digits_of(table))
     return text if difference is None or text == "–" else f"{text} {word(difference)}"
 
@@ -141,29 +154,38 @@ def details(table: Table) -> list[list[str]]:
 
 LEGEND = (
     "Ours: mean ± standard deviation over the runs, the paper's number in brackets; "
-    "= within, ↑ above, ↓ below the paper's mean by more than the study's tolerance. "
+    "= within, ↑ above, ↓ below the paper's mean by more than the study's tolerance; "
+    "° one fixed setting, without a search of its own. "
     "Paired: mean difference over runs with the same split and seed ± half its 95 % interval; "
-    "a tie where the interval contains 0."
+    "a tie where the interval contains 0; none where one model was searched and the other was "
+    "not, or where both are fixed at different rates or dropout."
 )
+
+
+def legend(table: Table) -> str:
+    """What the signs of the matrix mean, and the tolerance behind them."""
+    if table.spec.metric == "objective":
+        return SERIES_LEGEND
+    tolerance = table.spec.tolerance
+    margin = f"{tolerance.std:g} published deviations or {tolerance.points:g}"
+    return f"{LEGEND} Tolerance: {margin}, whichever is wider."
 
 
 def to_markdown(table: Table) -> str:
     """Title, agreement, matrix, details, notes."""
     spec = table.spec
-    margin = f"{spec.tolerance.std:g} published deviations or {spec.tolerance.points:g}"
-    parts = [
-        f"## {spec.name}: {spec.title}",
-        table.agreement(),
-        f"{LEGEND} Tolerance: {margin}, whichever is wider.",
+    parts = [f"## {spec.name}: {spec.title}", table.agreement()]
+    parts += [
+        legend(table),
         markdown_lines(matrix(table)),
-        "Every cell:",
-        markdown_lines(details(table)),
+        *(["Every cell:", markdown_lines(every)] if len(every := details(table)) > 1 else []),
         "\n".join(f"* {note}" for note in (*table.attacks(), *spec.notes)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def markdown_lines(lines: list[list[str]]) -> str:
+    """A Markdown table whose first line is the header."""
     rows = [f"| {' | '.join(line)} |" for line in lines]
     rows.insert(1, f"|{'---|' * len(lines[0])}")
     return "\n".join(rows)
@@ -179,7 +201,9 @@ def to_latex(table: Table) -> str:
 
 
 def latex_text(text: str) -> str:
-    signs = {"±": r"$\pm$", "%": r"\%", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "–": "--"}
+    """The text with LaTeX's own signs."""
+    signs = {"±": r"$\pm$", "%": r"\%", "↑": r"$\uparrow$", "↓": r"$\downarrow$"}
+    signs |= {"–": "--", "°": r"$^\circ$"}
     for sign, code in signs.items():
         text = text.replace(sign, code)
     return text
@@ -197,6 +221,7 @@ def columns(table: Table) -> tuple[str, ...]:
 
 
 def to_row(table: Table, entry: Entry) -> dict[str, Any]:
+    """A cell as one flat row."""
     ours, pair, paper, result = entry.ours, entry.against_baseline, entry.published, entry.result
     values = (
         table.spec.name,
@@ -223,10 +248,14 @@ def to_row(table: Table, entry: Entry) -> dict[str, Any]:
 
 
 def finite(value: float) -> float | None:
+    """The value, None where it is not finite."""
     return value if math.isfinite(value) else None
 
 
 def to_csv(table: Table) -> str:
+    """The table as CSV."""
+    if table.spec.metric == "objective":
+        return series_csv(table)
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns(table), lineterminator="\n")
     writer.writeheader()
@@ -237,17 +266,24 @@ def to_csv(table: Table) -> str:
 
 def print_table(table: Table, *, show_details: bool = False) -> None:
     """The matrix (or every cell) on the terminal."""
-    from rich.console import Console
-    from rich.table import Table as RichTable
+    with optional_imports():
+        from rich.console import Console
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+    def shown(text: str) -> Text:  # as it is: no markup, no control characters
+        return Text(visible(text))
 
     console = Console()
     lines = details(table) if show_details else matrix(table)
-    grid = RichTable(title=f"{table.spec.name}: {table.spec.title}", caption=table.agreement())
+    grid = RichTable(
+        title=shown(f"{table.spec.name}: {table.spec.title}"), caption=table.agreement()
+    )
     for position, title in enumerate(lines[0]):
         side: Literal["left", "right"] = "left" if position == 0 else "right"
-        grid.add_column(title, justify=side, overflow="fold")
+        grid.add_column(shown(title), justify=side, overflow="fold")
     for line in lines[1:]:
-        grid.add_row(*(cell.replace(" (", "\n(", 1) for cell in line))
+        grid.add_row(*(shown(cell.replace(" (", "\n(", 1)) for cell in line))
     console.print(grid)
-    for remark in (LEGEND, *table.attacks()):
-        console.print(remark)
+    for remark in (legend(table), *table.attacks()):
+        console.print(shown(remark))

@@ -22,8 +22,12 @@ def word(difference: Summary) -> str:
 
 def verdict(mean: float, published: Published, tolerance: Tolerance) -> str:
     """ "within", "above" or "below" the published mean, allowing for its deviation."""
-    margin = max(tolerance.std * (published.std or 0.0), tolerance.points)
-    # Published numbers are rounded to one digit more or less: compare in the open.
-    if abs(mean - published.mean) <= margin + 1e-9:
+    if is_within(mean, published, tolerance.std, tolerance.points):
         return "within"
     return "above" if mean > published.mean else "below"
+
+
+def is_within(mean: float, published: Published, deviations: float, points: float) -> bool:
+    """Whether the means differ by at most so many published deviations, or `points`."""
+    margin = max(deviations * (published.std or 0.0), points)
+    return abs(mean - published.mean) <= margin + 1e-9  # published means are rounded decimals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from elasticgnn.experiment.cells import Cell, cells
 from elasticgnn.experiment.results import CellResult, read_result
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Published, StudySpec
-from elasticgnn.report.statistics import paired, verdict
+from elasticgnn.report.statistics import is_within, paired, verdict
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """All cells of a study that have a published number or a result."""
+    """All cells of a study that have a published number or a result.
+
+    >>> from pathlib import Path
+    >>> from elasticgnn.experiment import load_spec
+    >>> from elasticgnn.report import build_table
+    >>> build_table(load_spec("table1"), Path("no-such-folder")).count("not run") > 0
+    True
+    """
 
     spec: StudySpec
     entries: tuple[Entry, ...]
 
     def entry(self, dataset: str, level: float, model: str) -> Entry:
+        """The cell of a data set, level and model."""
         return next(e for e in self.entries if e.cell == Cell(dataset, level, model))
 
     @property
@@ -57,6 +66,12 @@ class Table:
         cell = Cell(dataset, level, self.spec.compare or "")
         return next((e.against_baseline for e in self.entries if e.cell == cell), None)
 
+    def was_contrasted(self, dataset: str, level: float) -> bool:
+        """Whether both models of the row's difference were run, comparable or not."""
+        names = (self.spec.compare, self.spec.baseline)
+        entries = [e for e in self.entries if (e.cell.dataset, e.cell.level) == (dataset, level)]
+        return sum(e.cell.model in names and e.ours is not None for e in entries) == 2
+
     def setting_label(self, cell: Cell, setting: Setting) -> str:
         """The setting in words, without what the cell's model ignores."""
         family = self.spec.model(cell.model).family
@@ -79,29 +94,81 @@ class Table:
         ]
 
     def count(self, *verdicts: str) -> int:
+        """How many cells have one of these verdicts."""
         return sum(entry.verdict in verdicts for entry in self.entries)
 
+    def judged(self, *, rivals: bool | None = None) -> list[Entry]:
+        """The cells run that have a published number: all, the rivals' or the paper's own."""
+        return [
+            entry
+            for entry in self.entries
+            if entry.verdict in ("within", "above", "below")
+            and rivals in (None, self.spec.model(entry.cell.model).is_rival)
+        ]
+
+    def within(self, entries: Sequence[Entry], deviations: float) -> int:
+        """How many are at most so many published deviations (or the floor) from the paper."""
+        points = self.spec.tolerance.points
+        return sum(
+            is_within(e.ours.mean, e.published, deviations, points)
+            for e in entries
+            if e.ours is not None and e.published is not None
+        )
+
     def agreement(self) -> str:
-        """One sentence: how many of the cells run agree with the paper or beat it."""
-        judged = self.count("within", "above", "below")
+        """Shares within one and two deviations, then the cells above and below, rivals named."""
+        judged = self.judged()
         if not judged:
             run = sum(entry.result is not None for entry in self.entries)
             return f"{run} of {len(self.entries)} cells run; the paper prints no numbers."
-        good = self.count("within", "above")
-        return (
-            f"{good} of {judged} cells run agree with the paper or are above it "
-            f"({self.count('within')} within, {self.count('above')} above, "
-            f"{self.count('below')} below); {self.count('not run')} not run."
-        )
+        parts = [self.share_text(judged)]
+        own, rivals = self.judged(rivals=False), self.judged(rivals=True)
+        if own and rivals:
+            parts += [f"the paper's own models {self.share_text(own, brief=True)}"]
+            parts += [f"rivals {self.share_text(rivals, brief=True)}"]
+        text = f"{'; '.join(parts)}. Above: {self.named(own, rivals, 'above')}. "
+        return f"{text}Below: {self.named(own, rivals, 'below')}. Not run: {self.count('not run')}."
+
+    def share_text(self, entries: Sequence[Entry], *, brief: bool = False) -> str:
+        """How many cells lie within the paper's deviations, in words."""
+        one, two, total = self.within(entries, 1.0), self.within(entries, 2.0), len(entries)
+        if all(entry.published is None or entry.published.std is None for entry in entries):
+            return f"{two} of {total} cells within {self.spec.tolerance.points:g} of the paper"
+        if brief:
+            return f"{one} and {two} of {total}"
+        return f"{one} of {total} cells within one of the paper's deviations, {two} within two"
+
+    def named(self, own: Sequence[Entry], rivals: Sequence[Entry], verdict: str) -> str:
+        """ "2 of its own models, 3 of rivals (cora GCN, ...)", "none" where there are none."""
+        mine = [entry for entry in own if entry.verdict == verdict]
+        theirs = [entry for entry in rivals if entry.verdict == verdict]
+        texts = [f"{len(mine)} of the paper's own"] if mine else []
+        if theirs:
+            names = ", ".join(self.cell_title(entry.cell) for entry in theirs)
+            texts.append(f"{len(theirs)} of rivals ({names})")
+        return ", ".join(texts) or "none"
+
+    def cell_title(self, cell: Cell) -> str:
+        """ "cora 5 % GCN"."""
+        level = {"rate": f" {100 * cell.level:g} %", "steps": f" K={cell.level:g}"}
+        return f"{cell.dataset}{level.get(self.spec.axis, '')} {self.spec.model(cell.model).title}"
 
 
 def build_table(spec: StudySpec, folder: Path) -> Table:
-    """The table of `spec` from the results in `folder`."""
+    """The table of `spec` from the results in `folder`.
+
+    >>> from pathlib import Path
+    >>> from elasticgnn.experiment import load_spec
+    >>> from elasticgnn.report import build_table
+    >>> len(build_table(load_spec("table1"), Path("no-such-folder")).entries) > 0
+    True
+    """
     results = {cell: read_result(folder, spec, cell) for cell in cells(spec)}
     return Table(spec, tuple(build_entry(spec, cell, results) for cell in cells(spec)))
 
 
 def build_entry(spec: StudySpec, cell: Cell, results: dict[Cell, CellResult | None]) -> Entry:
+    """A cell with the paper's number, ours and the verdict."""
     published = spec.paper.get((cell.dataset, cell.model, cell.level))
     result = results[cell]
     if result is None or spec.metric == "objective":
@@ -121,7 +188,22 @@ def paired_entry(
     if spec.baseline is None or spec.baseline == result.cell.model:
         return None
     other = results.get(replace(result.cell, model=spec.baseline))
-    return None if other is None else paired_runs(spec, result, other)
+    if other is None or not are_comparable(result, other):
+        return None
+    return paired_runs(spec, result, other)
+
+
+def are_comparable(one: CellResult, other: CellResult) -> bool:
+    """Whether a difference is one of models: both tuned, or both at the same rates and dropout."""
+    if (one.search == "fixed") != (other.search == "fixed"):
+        return False
+    return one.search != "fixed" or shared_setting(one) == shared_setting(other)
+
+
+def shared_setting(result: CellResult) -> tuple[float, float, float]:
+    """Learning rate, weight decay and dropout of the selected setting."""
+    chosen = result.selected
+    return chosen.learning_rate, chosen.weight_decay, chosen.dropout
 
 
 def paired_runs(spec: StudySpec, result: CellResult, other: CellResult) -> Summary | None:

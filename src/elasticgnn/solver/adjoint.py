@@ -36,7 +36,7 @@ def split_rows(instance: Instance, signal: Array, share: float) -> Rows:
 
 
 class Adjoint:
-    """H v + K_free' mu = g with K_free v = 0, factorised once for any number of g.
+    """H v + K_free' mu = g with K_free v = b, factorised once for any number of g and b.
 
     The free rows are held by stiff springs whose forces mu are then refined (method of
     multipliers); each refinement gains several digits.
@@ -50,16 +50,17 @@ class Adjoint:
         self.stiff = STIFFNESS * float(self.hessian.diagonal().max(initial=1.0))
         self.factors = splu((self.hessian + self.stiff * (self.held.T @ self.held)).tocsc())
 
-    def solve(self, gradient: Array) -> tuple[Array, Array]:
-        """v (n, d) and mu (r, d) for the loss gradient g (n, d)."""
+    def solve(self, gradient: Array, held_at: Array | None = None) -> tuple[Array, Array]:
+        """v (n, d) and mu (r, d) for g (n, d) and b (r, d), of which only free entries count."""
         target = gradient.ravel()
+        at = 0.0 if held_at is None else held_at.ravel()[self.free.ravel()]
         force, adjoint = np.zeros(self.held.shape[0]), np.zeros_like(target)
-        scale = float(np.abs(target).max(initial=0.0))
+        scale = float(np.abs(target).max(initial=0.0)) + float(np.abs(at).max(initial=0.0))
         for _ in range(REFINEMENTS):
-            pull = force + self.stiff * (self.held @ adjoint)
+            pull = force + self.stiff * (self.held @ adjoint - at)
             change = self.factors.solve(target - self.hessian @ adjoint - self.held.T @ pull)
             adjoint = adjoint + change
-            force = force + self.stiff * (self.held @ adjoint)
+            force = force + self.stiff * (self.held @ adjoint - at)
             if np.abs(change).max(initial=0.0) <= 1e-14 * scale:
                 break
         multiplier = np.zeros(self.free.size)
@@ -76,7 +77,7 @@ def polish(
     """
     for _ in range(steps):
         delta = np.asarray(instance.operator @ signal)
-        gradient = instance.data_weight[:, None] * (signal - instance.x) + instance.adjoint @ (
+        gradient = instance.data_weight * (signal - instance.x) + instance.adjoint @ (
             instance.row_weight[:, None] * _slope(instance, replace(rows, delta=delta))
         )
         step, force = Adjoint(instance, replace(rows, delta=delta)).solve(gradient)
@@ -100,7 +101,7 @@ def _hessian(instance: Instance, rows: Rows) -> "csc_array":
 
     channels = instance.x.shape[1]
     wide = kron(instance.operator, eye_array(channels), format="csr")
-    data = diags_array(np.repeat(instance.data_weight, channels))
+    data = diags_array(instance.data_weight.ravel())
     return csc_array(data + wide.T @ _curvature(instance, rows) @ wide)
 
 

@@ -8,10 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from elasticgnn.solver import native
+from elasticgnn.solver.boxes import LossBox
 from elasticgnn.solver.check import Checker, Data, Look
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.measure import Bounds, Measure, keep_in_ball, measure
-from elasticgnn.solver.missing import TrendGaps, order_zero_bounds
+from elasticgnn.solver.measure import Measure, keep_in_ball, measure
+from elasticgnn.solver.missing import FlowRepair, SignalBox, order_zero_bounds
+from elasticgnn.solver.node_terms import Bounds
 from elasticgnn.solver.reference import PlainAscent
 
 FLOAT32_LIMIT = 1e-8  # relative gap that float32 flows still reach
@@ -42,16 +44,16 @@ class Backend(Protocol):
 
 
 def working_data(instance: Instance, guess: Array) -> tuple[Array, Array]:
-    """Data weights (n,) and data (n, d) in which missing nodes are pulled towards `guess`.
+    """Data weights and data, (n, d) each, in which missing values are pulled towards `guess`.
 
     The proximal point method: minimise with the pull, move the pull, repeat. It vanishes at the
     fixed point.
     """
-    weight, data = instance.data_weight.copy(), instance.x.copy()
-    if len(instance.missing):
-        weight[instance.missing] = PULL * weight[weight > 0].mean()
-        data[instance.missing] = guess[instance.missing]
-    return weight, data
+    if not len(instance.missing):
+        return instance.data_weight, instance.x
+    missing, weight = instance.is_missing, instance.data_weight
+    pull = PULL * weight[~missing].mean()
+    return np.where(missing, pull, weight), np.where(missing, guess, instance.x)
 
 
 class PlainBackend:
@@ -60,50 +62,53 @@ class PlainBackend:
     def __init__(self, instance: Instance, flow: Array, guess: Array) -> None:
         self.instance = instance
         self.ascent = PlainAscent(instance, *working_data(instance, guess), flow)
-        has_gaps = len(instance.missing) > 0 and instance.order > 0
-        self.gaps = TrendGaps(instance) if has_gaps else None
+        self.repair = FlowRepair(instance)
+        self.certificate = PlainCertificate(instance)
 
     def advance(self, steps: int) -> None:
+        """Takes so many steps."""
         self.ascent.advance(steps)
 
     def look(self) -> Look:
+        """Signal, flow and certificate of where the ascent stands."""
         flow = keep_in_ball(self.instance, self.ascent.flow)
-        signal, flow = self.ascent.primal(flow), self.repaired(flow)
-        return Look(signal, signal, flow, self.measure(signal, flow))
-
-    def repaired(self, flow: Array) -> Array:
-        """The flow, without divergence at missing nodes where the certificate needs that."""
-        return flow if self.gaps is None else self.gaps.repair(flow)
-
-    def measure(self, signal: Array, flow: Array) -> Measure:
-        """The certificate of any pair whose flow is `repaired`."""
-        return measure(self.instance, signal, flow, self._bounds(signal, flow))
-
-    def _bounds(self, signal: Array, flow: Array) -> Bounds | None:
-        instance = self.instance
-        if not len(instance.missing):
-            return None
-        if self.gaps is None:
-            box = order_zero_bounds(instance)
-            scale = instance.scale[instance.missing, None]
-            return Bounds(box.low / scale, box.high / scale)
-        nothing = Bounds(signal[instance.missing], signal[instance.missing])
-        if instance.lambda1 == instance.lambda2 == 0:
-            return nothing  # no penalty, no flow: missing values add nothing
-        return self.gaps.bounds(measure(instance, signal, flow, nothing).objective)
+        signal, flow = self.ascent.primal(flow), self.repair(flow)
+        return Look(signal, signal, flow, self.certificate(signal, flow))
 
     def follow(self, signal: Array) -> None:
-        self.ascent.recenter(signal[self.instance.missing])
+        """Puts the missing values where `signal` has them."""
+        self.ascent.recenter(signal)
 
     @property
     def is_coarse(self) -> bool:
+        """False: it computes in float64 throughout."""
         return False
 
     def sharpen(self) -> None:
         """Nothing: float64 is the highest."""
 
     def export(self, signal: Array) -> Array:
+        """The signal as users see it."""
         return signal
+
+
+class PlainCertificate:
+    """The measure of pairs (F, V) of one instance, of any order and with any missing values."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.box: SignalBox | LossBox | None = None
+        if instance.terms is not None:
+            self.box = LossBox(instance)
+        elif len(instance.missing):
+            self.box = SignalBox(instance)
+
+    def __call__(self, signal: Array, flow: Array) -> Measure:
+        if self.box is None:
+            return measure(self.instance, signal, flow)
+        nothing = Bounds(signal, signal)
+        objective = measure(self.instance, signal, flow, nothing).objective
+        return measure(self.instance, signal, flow, self.box.bounds(objective))
 
 
 class NativeBackend:
@@ -114,7 +119,7 @@ class NativeBackend:
         self.scaled = native.build_scaled(instance)
         weight, data = working_data(instance, guess)
         self.data = Data(
-            weight / instance.scale**2,
+            weight[:, 0] / instance.scale**2,
             np.ascontiguousarray(data * instance.scale[:, None]),
             instance.missing,
             order_zero_bounds(instance) if len(instance.missing) else None,
@@ -127,20 +132,26 @@ class NativeBackend:
         self.ascent.load(flow)
 
     def advance(self, steps: int) -> None:
+        """Takes so many steps."""
         self.ascent.advance(steps)
 
     def look(self) -> Look:
+        """Signal, flow and certificate of where the ascent stands."""
         return self.checker.look(self.ascent.flow)
 
     def follow(self, signal: Array) -> None:
+        """Puts the missing values where `signal` has them."""
         self.ascent.recenter(self.instance.missing, signal[self.instance.missing])
 
     @property
     def is_coarse(self) -> bool:
+        """Whether it computes in float32 still."""
         return self.ascent.dtype is np.float32
 
     def sharpen(self) -> None:
+        """Goes on in float64 from where it stands."""
         self._start(self.ascent.flow.astype(np.float64), np.float64)
 
     def export(self, signal: Array) -> Array:
+        """The signal as users see it, without the scale of the nodes."""
         return np.asarray(signal / self.instance.scale[:, None])

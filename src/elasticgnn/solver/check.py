@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from elasticgnn.solver.coarse import contract, solve_coarse
 from elasticgnn.solver.geometry import Array
-from elasticgnn.solver.measure import Bounds, Measure
+from elasticgnn.solver.measure import Measure
 from elasticgnn.solver.native import Flux, Pieces, Scaled, measure_scaled
+from elasticgnn.solver.node_terms import Bounds
 
 REDUCE_WITHIN = 30.0  # times the wanted gap: from here on the contracted problem is worth it
 REDUCE_SHARE = 0.05  # pieces per node up to which it is
@@ -63,7 +64,7 @@ class Checker:
         near = best.measure.gap <= REDUCE_WITHIN * self.rtol * best.measure.objective
         few = pieces.count <= REDUCE_SHARE * len(pieces.label)
         # without interaction of channels the averages are the best signal already
-        useful = near and few and not self.scaled.entrywise and not best.measure.reaches(self.rtol)
+        useful = near and few and not self.scaled.entrywise and not best.measure.is_final(self.rtol)
         return self._reduced(pieces, flux, best) if useful else best
 
     def _reduced(self, pieces: Pieces, flux: Flux, best: Look) -> Look:

@@ -1,19 +1,22 @@
 """One denoising problem as plain float64 arrays: what every method of the solver works on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from elasticgnn.graph import Graph
-from elasticgnn.problem import ElasticPenalty
+from elasticgnn.problem import PENALTIES, ElasticPenalty
+from elasticgnn.problem.penalties.registry import CONVEX_NORMS
+from elasticgnn.solver.extras import Extras, checked_strength, node_terms
 from elasticgnn.solver.geometry import Array as Array
 from elasticgnn.solver.geometry import Geometry
-from elasticgnn.solver.trend import ORDERS
+from elasticgnn.solver.losses import Squared
+from elasticgnn.solver.node_terms import NodeTerms
+from elasticgnn.solver.trend import check_order
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,35 +24,91 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Instance:
-    """min 1/2 sum_i c_i |F_i - X_i|^2 + sum_r omega_r (lambda1 |delta_r| + lambda2/2 |delta_r|^2).
+    """min sum f_ik(F_ik) + sum omega_r (lambda1 |delta_r| + lambda2/2 |delta_r|^2).
 
-    delta = K F with K the difference operator of `order`; c_i = 0 marks a missing value.
+    f_ik(t) = c_ik/2 (t - X_ik)^2, or what `terms` say. With channel strengths a the penalty is that
+    of the row (a_k delta_rk).
+
+    delta = K F with K the difference operator of `order`; c_ik = 0 marks a missing value. A channel
+    without any value in a component has no minimiser there: its c is 1 and its X is 0, which adds
+    nothing to the minimum, and `unobserved` says that the answer means nothing.
     """
 
     x: Array  # (n, d), 0 where the value is missing
-    data_weight: Array  # (n,) c
+    data_weight: Array  # (n, d) c
     geometry: Geometry
     lambda1: float
     lambda2: float
     norm: str
+    unobserved: NDArray[np.bool_]  # (n, d)
+    terms: NodeTerms | None = None  # None: the squared loss alone
+    channel_strength: Array | None = None  # (d,) a
 
     @property
     def graph(self) -> Graph:
+        """The graph of the problem."""
         return self.geometry.graph
 
     @property
     def order(self) -> int:
+        """Order of the differences: 0, 1 or 2."""
         return self.geometry.order
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows are the differences along edges."""
+        return self.geometry.is_plain
 
     @property
     def entrywise(self) -> bool:
         """Whether channels do not interact: "l1", or one channel."""
-        return self.norm == "l1" or self.x.shape[1] == 1
+        return PENALTIES[self.norm].entrywise or self.x.shape[1] == 1
+
+    @cached_property
+    def has_node_weights(self) -> bool:
+        """Whether all channels of a node have the same weight."""
+        return bool((self.data_weight == self.data_weight[:, :1]).all())
+
+    @property
+    def node_weight(self) -> Array:
+        """c per node (n,), where channels share it."""
+        assert self.has_node_weights
+        return self.data_weight[:, 0] if self.x.shape[1] else np.ones(len(self.x))
+
+    @cached_property
+    def is_missing(self) -> NDArray[np.bool_]:
+        """(n, d): entries without data."""
+        return self.data_weight == 0
 
     @cached_property
     def missing(self) -> NDArray[np.intp]:
-        """Nodes without data."""
-        return np.flatnonzero(self.data_weight == 0)
+        """Nodes with an entry without data."""
+        return np.flatnonzero(self.is_missing.any(1))
+
+    def channel(self, k: int) -> "Instance":
+        """The problem of one channel alone."""
+        column = slice(k, k + 1)
+        factor = 1.0 if self.channel_strength is None else float(self.channel_strength[k])
+        return replace(
+            self,
+            lambda1=self.lambda1 * factor,
+            lambda2=self.lambda2 * factor**2,
+            channel_strength=None,
+            terms=None if self.terms is None else self.terms.part(column),
+            x=np.ascontiguousarray(self.x[:, column]),
+            data_weight=np.ascontiguousarray(self.data_weight[:, column]),
+            unobserved=self.unobserved[:, column],
+        )
+
+    @property
+    def pull(self) -> Array | float:
+        """a as a row (1, d), 1 if there is none."""
+        return 1.0 if self.channel_strength is None else self.channel_strength[None, :]
+
+    @property
+    def least_pull(self) -> float:
+        """The least of a."""
+        return 1.0 if self.channel_strength is None else float(self.channel_strength.min())
 
     @property
     def operator(self) -> "csr_array":
@@ -73,35 +132,116 @@ class Instance:
 
     @property
     def num_rows(self) -> int:
+        """Number of penalised differences."""
         return self.geometry.num_rows
 
 
 def build_instance(
-    x: Tensor, graph: Graph, penalty: ElasticPenalty, data_weight: Tensor | None, order: int
+    x: Tensor,
+    graph: Graph,
+    penalty: ElasticPenalty,
+    data_weight: Tensor | None,
+    order: int,
+    boundary: str = "graph",
+    extras: Extras | None = None,
 ) -> Instance:
-    """The checked problem; rows of missing values are read as 0."""
+    """The checked problem; missing values are read as 0."""
+    check_graph(graph)
     _check_signal(x, graph)
-    if not penalty.is_convex:
-        raise ValueError(f"norm must be 'l1' or 'l21' for a certificate, got {penalty.norm!r}")
-    strengths = {"lambda1": number(penalty.lambda1), "lambda2": number(penalty.lambda2)}
-    for name, value in strengths.items():
-        if not np.isfinite(value):
-            raise ValueError(f"{name} must be finite for the solver, got {value}")
-    if order not in ORDERS or isinstance(order, bool):
-        raise ValueError(f"order must be one of {ORDERS}, got {order!r}")
+    if penalty.norm not in CONVEX_NORMS:
+        raise ValueError(
+            f"norm must be one of {CONVEX_NORMS} for the solver, got {penalty.name!r} "
+            "(elasticgnn.problem.certify judges the signal of any penalty with a conjugate)"
+        )
+    lambda1, lambda2 = (strength(n, getattr(penalty, n)) for n in ("lambda1", "lambda2"))
+    check_order(graph, order, boundary)
     rows = x.detach().double().cpu().numpy()
     rows = rows[:, None] if rows.ndim == 1 else rows
-    weight = _checked_weight(data_weight, graph)
-    rows = np.where(weight[:, None] > 0, rows, 0.0)
+    weight = _checked_weight(data_weight, rows.shape)
+    rows = np.where(weight > 0, rows, 0.0)
     _check_finite(rows)
-    return Instance(
-        np.ascontiguousarray(rows), weight, Geometry(graph, order), **strengths, norm=penalty.norm
+    extras = Extras() if extras is None else extras
+    geometry = Geometry(graph, order, boundary)
+    if extras.row_strength is not None:
+        own = checked_strength("row_strength", extras.row_strength, geometry.num_rows)
+        geometry = replace(geometry, row_strength=own)
+    unobserved = _unobserved(weight, geometry)
+    channel = extras.channel_strength
+    instance = Instance(
+        np.ascontiguousarray(rows),
+        np.where(unobserved, 1.0, weight),
+        geometry,
+        lambda1=lambda1,
+        lambda2=lambda2,
+        norm=penalty.name,
+        unobserved=unobserved,
+        channel_strength=None
+        if channel is None
+        else checked_strength("channel_strength", channel, rows.shape[1]),
     )
+    return with_terms(instance, extras)
 
 
-def number(value: float | Tensor) -> float:
-    """A strength as a plain number."""
-    return float(value.detach()) if isinstance(value, Tensor) else float(value)
+def with_terms(instance: Instance, extras: Extras) -> Instance:
+    """The instance with its loss, lasso and bounds, if it has any beside the squared loss."""
+    terms = node_terms(extras, instance.x.shape, instance.unobserved)
+    if terms is None:
+        return instance
+    seen = ~instance.is_missing & ~instance.unobserved
+    terms.loss.check(instance.x[seen])
+    own = replace(instance, x=np.where(seen, instance.x, terms.loss.neutral), terms=terms)
+    _check_minimiser(own, seen)
+    return own
+
+
+def with_squared_terms(instance: Instance) -> Instance:
+    """The same problem with its squared loss spelled out."""
+    if instance.terms is not None:
+        return instance
+    ends = np.full_like(instance.x, np.inf)
+    return replace(instance, terms=NodeTerms(Squared(), 0.0, -ends, ends))
+
+
+def _check_minimiser(instance: Instance, seen: NDArray[np.bool_]) -> None:
+    """Refuses a component whose fitted values would run away for ever."""
+    assert instance.terms is not None
+    terms, labels = instance.terms, instance.geometry.component
+    if terms.loss.power > 0 or terms.sparsity > 0:
+        return
+    down, up = terms.loss.sublevel(instance.x, np.ones_like(instance.x))
+    for ends, word in ((np.fmax(down, terms.lower), "below"), (np.fmin(up, terms.upper), "above")):
+        held = np.isfinite(ends) & (seen | np.isfinite(terms.lower) | np.isfinite(terms.upper))
+        for k in range(held.shape[1]):
+            loose = np.bincount(labels, held[:, k], labels.max(initial=-1) + 1) == 0
+            bad = np.flatnonzero(loose[labels] & ~instance.unobserved[:, k])
+            if len(bad):
+                raise ValueError(
+                    f"x must bound the answer from {word} in every component for loss "
+                    f"{terms.loss.name!r} (else give lower and upper), got only "
+                    f"{instance.x[bad, k][seen[bad, k]][0]} in the component of node {bad[0]}"
+                )
+
+
+def check_graph(graph: object) -> None:
+    """Refuses what is not a Graph, with the way to make one."""
+    if isinstance(graph, Graph):
+        return
+    kind = type(graph).__name__
+    way = "Graph.from_scipy(graph)" if hasattr(graph, "tocsr") else "Graph.from_edge_index, …"
+    raise ValueError(f"graph must be an elasticgnn.Graph (see {way}), got {kind}")
+
+
+def strength(name: str, value: float | Tensor) -> float:
+    """A strength as a plain finite number."""
+    if isinstance(value, Tensor) and value.numel() != 1:
+        raise ValueError(
+            f"{name} must be one number for the solver, got {value.numel()} of them; "
+            "row_strength has one per edge, channel_strength one per channel"
+        )
+    number = float(value.detach()) if isinstance(value, Tensor) else float(value)
+    if not np.isfinite(number):
+        raise ValueError(f"{name} must be finite for the solver, got {number}")
+    return number
 
 
 def _check_signal(x: Tensor, graph: Graph) -> None:
@@ -120,35 +260,25 @@ def _check_finite(rows: Array) -> None:
         )
 
 
-def _checked_weight(data_weight: Tensor | None, graph: Graph) -> Array:
+def _checked_weight(data_weight: Tensor | None, shape: tuple[int, ...]) -> Array:
     if data_weight is None:
-        return np.ones(graph.num_nodes)
-    if tuple(data_weight.shape) != (graph.num_nodes,):
+        return np.ones(shape)
+    if tuple(data_weight.shape) not in {(shape[0],), shape}:
         raise ValueError(
-            f"data_weight must have shape ({graph.num_nodes},), got {tuple(data_weight.shape)}"
+            f"data_weight must have shape ({shape[0]},) or {shape}, got {tuple(data_weight.shape)}"
         )
     weight = data_weight.detach().double().cpu().numpy()
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
         bad = weight[~(np.isfinite(weight) & (weight >= 0))][0]
         raise ValueError(f"data_weight must be finite and >= 0, got {bad}")
-    if (weight == 0).any():
-        _check_every_component_is_observed(weight, graph)
-    return weight
+    weight = weight[:, None] if weight.ndim == 1 else weight
+    return np.ascontiguousarray(np.broadcast_to(weight, shape))
 
 
-def _check_every_component_is_observed(weight: Array, graph: Graph) -> None:
-    labels = _without_dead_edges(graph).component_labels.cpu().numpy()
-    observed = np.bincount(labels, weights=weight) > 0
-    lost = np.flatnonzero(~observed[labels])
-    if len(lost):
-        raise ValueError(
-            "data_weight must be > 0 somewhere in every component, "
-            f"got only missing values around node {lost[0]}"
-        )
-
-
-def _without_dead_edges(graph: Graph) -> Graph:
-    """The graph of the edges that connect something: those of weight > 0."""
-    keep = graph.weight.detach() > 0
-    index = torch.stack([graph.tail[keep], graph.head[keep]])
-    return Graph.from_edge_index(index, graph.num_nodes, undirected=True)
+def _unobserved(weight: Array, geometry: Geometry) -> NDArray[np.bool_]:
+    """(n, d): channels of whole components without any value."""
+    if (weight > 0).all():
+        return np.zeros(weight.shape, dtype=bool)
+    labels = geometry.component
+    seen = [np.bincount(labels, column > 0) > 0 for column in weight.T]
+    return ~np.stack(seen, 1)[labels]

@@ -11,7 +11,7 @@ the present lower end, read the next one off the solution. For "l1" the best rat
 of nodes, found among the level sets of each channel: the number is exact, up to rounding.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,17 +19,29 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.kernels import native
 from elasticgnn.problem import ElasticPenalty
+from elasticgnn.solver.flatten import component_means
+from elasticgnn.solver.forest import solve_forest
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.minimise import minimise
 from elasticgnn.solver.solution import Solution
+from elasticgnn.solver.stopping import Stop
+from elasticgnn.solver.units import LARGEST, prepare
 
 ROUNDS = 60
+NOTHING = (np.empty(0), np.empty(0))  # the dynamic programme needs no start
 
 
 @dataclass(frozen=True)
 class Lambda1Max:
-    """lower <= lambda1_max <= upper; `value` is the end that is known to be attained."""
+    """lower <= lambda1_max <= upper; `value` is the end that is known to be attained.
+
+    >>> from elasticgnn.solver import lambda1_max
+    >>> largest = lambda1_max(x, chain)
+    >>> largest.lower <= largest.value <= largest.upper
+    True
+    """
 
     value: float
     lower: float
@@ -48,8 +60,14 @@ def lambda1_max(
 
     One channel or "l1": `value` is the lower end, the exact ratio of a set of nodes. Otherwise it
     is the upper end, at which the solution is certainly flat.
+
+    >>> from elasticgnn.solver import lambda1_max
+    >>> round(lambda1_max(x, chain).value, 6)
+    1.0
     """
     instance = build_instance(x, graph, ElasticPenalty(0.0, 0.0, norm), data_weight, 0)
+    if native is not None and instance.geometry.is_forest:
+        return _of_a_forest(instance)
     source, labels = _source(instance)
     lower, upper = (
         _best_ratio(instance, source, labels, instance.x * instance.scale[:, None]),
@@ -68,9 +86,10 @@ def lambda1_max(
             rtol=precision,
             start=start,
             max_steps=20_000,
+            method="ascent",
         )
-        scaled = start.value.numpy().reshape(instance.x.shape) * instance.scale[:, None]
-        higher = _best_ratio(instance, source, labels, scaled)
+        value = np.nan_to_num(start.value.numpy().reshape(instance.x.shape))
+        higher = _best_ratio(instance, source, labels, value * instance.scale[:, None])
         upper = min(upper, _congestion(instance, source, start))
         if higher <= lower * (1 + 1e-12):
             precision = max(precision / 10, 1e-15)
@@ -79,14 +98,21 @@ def lambda1_max(
     return Lambda1Max(float(lower if instance.entrywise else upper), float(lower), float(upper))
 
 
+def _of_a_forest(instance: Instance) -> Lambda1Max:
+    """Exactly: only one flow has the divergence r, and it carries what each subtree leaves over."""
+    stiff = replace(prepare(instance).instance, lambda1=LARGEST, norm="l1")
+    flow = prepare(instance).units.flow_out(solve_forest(stiff, Stop(0.5), *NOTHING).flow)
+    size = np.abs(flow) if instance.entrywise else np.linalg.norm(flow, axis=1, keepdims=True)
+    live = instance.row_weight > 0
+    value = float((size[live] / instance.row_weight[live, None]).max(initial=0.0))
+    return Lambda1Max(value, value, value)
+
+
 def _source(instance: Instance) -> tuple[Array, NDArray[np.intp]]:
     """r = h (b - m) per node, and the component of each node."""
-    labels = instance.graph.component_labels.cpu().numpy()
-    stiff = instance.data_weight / instance.scale**2
-    scaled = instance.x * instance.scale[:, None]
-    total = np.bincount(labels, stiff)
-    sums = np.stack([np.bincount(labels, stiff * column) for column in scaled.T], 1)
-    return stiff[:, None] * (scaled - (sums / total[:, None])[labels]), labels
+    flat = component_means(instance)
+    source = instance.data_weight * (instance.x - flat) / instance.scale[:, None]
+    return source, instance.geometry.component
 
 
 def _best_ratio(
@@ -147,6 +173,11 @@ def _congestion(instance: Instance, source: Array, solution: Solution) -> float:
 
 
 def log_grid(largest: float, count: int = 50, span: float = 1e-3) -> list[float]:
-    """`count` values of lambda1 from span * largest to largest, evenly spaced in logarithm."""
+    """`count` values of lambda1 from span * largest to largest, evenly spaced in logarithm.
+
+    >>> from elasticgnn.solver import log_grid
+    >>> [round(v, 3) for v in log_grid(1.0, count=4)]
+    [0.001, 0.01, 0.1, 1.0]
+    """
     ends = torch.logspace(np.log10(span), 0.0, count, dtype=torch.float64)
     return [float(largest * value) for value in ends]

@@ -11,17 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.solver import native
-from elasticgnn.solver.ascend import FIRST_CHECK, LONGEST_BLOCK, Outcome, Pace, Stop
 from elasticgnn.solver.backends import FLOAT32_LIMIT
 from elasticgnn.solver.check import Checker, Data, Look
-from elasticgnn.solver.crew import Crew
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.mesh import loops
-from elasticgnn.solver.minimise import Found, certify_outcome, judged, solve
+from elasticgnn.solver.methods import Choice
+from elasticgnn.solver.minimise import Found, judged, solve
+from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.progress import GapProgress
+from elasticgnn.solver.stopping import BETTER, FIRST_CHECK, FLOAT32_PATIENCE, Pace, Stop
+from elasticgnn.solver.threads import ThreadChoice
+from elasticgnn.solver.units import Prepared
 
-LANES = 8  # as in kernels/solver.h, which a test compares
+ASCENTS = 8  # as in kernels/solver/problem.h, which a test compares
 
+SIDE_BY_SIDE = Choice("ascent", "order 0 on a graph with cycles: several strengths side by side")
 Flows = NDArray[np.float32]
 
 
@@ -36,23 +40,23 @@ class LaneAscent:
 
     def __init__(self, scaled: native.Scaled) -> None:
         known = native.coefficients(scaled, scaled.stiff, scaled.center, np.float32)
-        nodes, rows = scaled.mesh.num_nodes, (scaled.channels, LANES)
-        self.lambda1 = np.zeros(LANES, dtype=np.float32)
+        nodes, rows = scaled.mesh.num_nodes, (scaled.channels, ASCENTS)
+        self.lambda1 = np.zeros(ASCENTS, dtype=np.float32)
         self.flow = np.zeros((scaled.mesh.num_edges, *rows), dtype=np.float32)
         self.ahead = np.zeros_like(self.flow)
-        self.age = np.zeros(LANES, dtype=np.int32)
+        self.age = np.zeros(ASCENTS, dtype=np.int32)
         self.arrays = (  # kept alive: the loops hold their addresses
             *(known.base, known.gain, known.step, known.weight, known.mix),
             self.lambda1,
             np.empty((nodes, *rows), dtype=np.float32),
             *(self.flow, self.ahead, self.age),
-            np.empty((nodes // native.CHUNK + 1, LANES)),
-            _aligned(scaled.threads * scaled.channels * LANES),
+            np.empty((nodes // native.CHUNK + 1, ASCENTS)),
+            _aligned(scaled.threads * scaled.channels * ASCENTS),
         )
-        self.handle = loops().Lanes(
+        self.handle = loops().Ascents(
             scaled.mesh.handle, scaled.channels, known.stride, scaled.entrywise, *self.arrays
         )
-        self.crew = Crew(scaled.threads)
+        self.thread_choice = ThreadChoice(scaled.threads)
 
     def load(self, lane: int, lambda1: float, flow: Array | None) -> None:
         """Begin another problem at a flow (m, d); None stands for 0."""
@@ -62,10 +66,11 @@ class LaneAscent:
             rows[..., lane] = 0 if flow is None else flow
 
     def advance(self, steps: int) -> None:
-        self.crew.advance(steps, self._run)
+        """Takes so many steps in all lanes."""
+        self.thread_choice.advance(steps, self._run)
 
     def _run(self, steps: int, threads: int) -> None:
-        loops().solver_lanes(self.handle, steps, threads)
+        loops().solver_ascents(self.handle, steps, threads)
 
     def flow_of(self, lane: int) -> Flows:
         """V (m, d) of one lane."""
@@ -84,9 +89,14 @@ class Task:
     """A problem that waits for a lane."""
 
     place: int  # on the path
-    instance: Instance
+    prepared: Prepared
     flow: Array | None  # to begin from; None: 0
     blind_steps: int  # before the first check
+
+    @property
+    def instance(self) -> Instance:
+        """The problem in the solver's units."""
+        return self.prepared.instance
 
 
 class Plan(Protocol):
@@ -120,16 +130,17 @@ class Lane:
             self.won_at = steps
         else:
             self.pace = self.pace.after(steps - self.steps, now.measure)
-        if now.measure.gap < 0.99 * self.best.measure.gap:
+        if now.measure.gap < BETTER * self.best.measure.gap:
             self.won_at = steps
         self.best = min(self.best, now, key=lambda look: look.measure.gap)
         self.steps = steps
         self.due += self.pace.block(steps)
-        stuck = steps - self.won_at > 2 * LONGEST_BLOCK
-        self.running = not (stuck or self.best.measure.reaches(self.stop.rtol))
+        stuck = steps - self.won_at > FLOAT32_PATIENCE
+        self.running = not (stuck or self.best.measure.is_final(self.stop.rtol))
 
     @property
     def relative_gap(self) -> float:
+        """The best relative gap so far, 1 before the first."""
         return 1.0 if self.best is None else self.best.measure.relative_gap
 
     def found(self) -> Found:
@@ -137,24 +148,23 @@ class Lane:
         assert self.best is not None
         instance = self.task.instance
         signal = np.asarray(self.best.signal / instance.scale[:, None])
-        if not self.best.measure.reaches(self.stop.rtol):
-            alone = solve(instance, self.stop, (self.best.flow, signal))
-            if alone.interrupted:
+        if not self.best.measure.is_final(self.stop.rtol):
+            guess = (self.best.flow, signal)
+            alone = solve(self.task.prepared, self.stop, guess, "ascent")
+            if alone.outcome.interrupted:
                 raise KeyboardInterrupt
-            return replace(alone, steps=self.steps + alone.steps)
+            steps = self.steps + alone.outcome.steps
+            return replace(alone, outcome=replace(alone.outcome, steps=steps))
         outcome = Outcome(signal, self.best.flow, self.steps)
-        # where no node is scaled, the numbers are those of the check
-        same = np.array_equal(signal, self.best.signal)
-        measure = self.best.measure if same else certify_outcome(instance, outcome)
-        return judged(instance, outcome, measure, self.stop.rtol)
+        return judged(self.task.prepared, outcome, self.stop.rtol, SIDE_BY_SIDE)
 
 
 def solve_lanes(plan: Plan, scaled: native.Scaled, stop: Stop) -> None:
     """Solve all that the plan has; a lane that is free takes the next task."""
     ascent, steps, lanes = LaneAscent(scaled), 0, dict[int, Lane]()
-    with GapProgress(stop.rtol) as progress:
+    with GapProgress(stop.rtol, stop.callback) as progress:
         while True:
-            for number in sorted(set(range(LANES)) - set(lanes)):
+            for number in sorted(set(range(ASCENTS)) - set(lanes)):
                 if task := plan.next_task():
                     lanes[number] = Lane(task, scaled, stop, steps)
                     ascent.load(number, task.instance.lambda1, task.flow)

@@ -6,17 +6,34 @@ The gap is summed from terms that are each >= 0, not taken as a difference of tw
   + sum_i |c_i (F_i - X_i) + (K'V)_i|^2 / (2 c_i)                              Fenchel-Young, nodes
 
 with phi(delta) = lambda1 |delta| + lambda2/2 |delta|^2 and V = omega W the flow of the folded dual.
+Other losses, a lasso on the nodes and bounds: solver/node_terms.py has the second sum.
 Where c_i = 0 the node's term is <F_i, (K'V)_i> - min over the box `bounds` of <., (K'V)_i>:
 valid because some optimum lies in that box (solver/missing.py).
 """
 
+import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
 from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.node_terms import Bounds
 
 EPS = float(np.finfo(np.float64).eps)
+
+
+class Verdict(StrEnum):
+    """What a certificate says of an answer.
+
+    >>> from elasticgnn.solver import minimise
+    >>> minimise(x, chain, ElasticPenalty(0.3, 0.0)).verdict
+    <Verdict.CERTIFIED: 'certified'>
+    """
+
+    CERTIFIED = "certified"  # the gap is at most rtol times the objective
+    ROUNDING_FLOOR = "at the rounding floor"  # it is not, but float64 can show no smaller one
+    UNCERTIFIED = "NOT certified"
 
 
 @dataclass(frozen=True)
@@ -29,37 +46,50 @@ class Measure:
 
     @property
     def relative_gap(self) -> float:
-        """gap / objective; the gap itself when the objective is 0."""
-        return self.gap / self.objective if self.objective > 0 else self.gap
+        """gap / objective; 0 when both are 0."""
+        if self.objective > 0:
+            return self.gap / self.objective
+        return 0.0 if self.gap == 0 else math.inf
 
-    def reaches(self, rtol: float) -> bool:
-        """Whether the relative gap is at most rtol, or as small as rounding lets it be."""
-        return self.gap <= max(rtol * self.objective, 2 * self.rounding)
+    def verdict(self, rtol: float) -> Verdict:
+        """Certified to `rtol`, at the floor of rounding, or neither."""
+        if self.gap <= rtol * self.objective:
+            return Verdict.CERTIFIED
+        at_floor = self.gap <= 2 * self.rounding < math.inf
+        return Verdict.ROUNDING_FLOOR if at_floor else Verdict.UNCERTIFIED
+
+    def is_final(self, rtol: float) -> bool:
+        """Whether no method can say more: certified, or at the rounding floor."""
+        return self.verdict(rtol) is not Verdict.UNCERTIFIED
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """A box that holds an optimum at the missing nodes: (missing, d) each."""
-
-    low: Array
-    high: Array
+def bounded_measure(objective: float, gap: float, rounding: float) -> Measure:
+    """The measure, where a sum of losses and norms says by itself that min P >= 0."""
+    known = min(gap, objective) if gap == gap else objective
+    return Measure(objective, known if known == known else math.inf, rounding)
 
 
 def measure(
     instance: Instance, signal: Array, flow: Array, bounds: Bounds | None = None
 ) -> Measure:
     """The certificate of signal F (n, d) and flow V (r, d); V must keep its ball if lambda2 = 0."""
+    with np.errstate(invalid="ignore", over="ignore"):  # a box without bounds gives no certificate
+        return _measure(instance, signal, flow, bounds)
+
+
+def _measure(instance: Instance, signal: Array, flow: Array, bounds: Bounds | None) -> Measure:
     penalty, row_gap, row_rounding = _row_terms(instance, signal, flow)
     data, node_gap, node_rounding = _node_terms(instance, signal, flow, bounds)
     objective = penalty + data
     rounding = row_rounding + node_rounding + 8 * EPS * (row_gap + node_gap)
-    return Measure(objective, row_gap + node_gap + rounding, rounding)
+    return bounded_measure(objective, row_gap + node_gap + rounding, rounding)
 
 
 def _row_terms(instance: Instance, signal: Array, flow: Array) -> tuple[float, float, float]:
     operator, omega = instance.operator, instance.row_weight[:, None]
+    signal = signal - _anchor(instance, signal)
     delta = operator @ signal
-    size, reach = _lengths(instance, delta), _lengths(instance, flow)
+    size, reach = lengths(instance, delta * instance.pull), lengths(instance, flow / instance.pull)
     value = omega * (instance.lambda1 * size + instance.lambda2 / 2 * size**2)
     conjugate = np.zeros_like(reach)
     if instance.lambda2 > 0:
@@ -72,45 +102,63 @@ def _row_terms(instance: Instance, signal: Array, flow: Array) -> tuple[float, f
         inner = inner.sum(1, keepdims=True)
     gap = np.maximum(value + conjugate - inner, 0).sum()
     # |error of delta| <= 4 eps |K||F|; the rest is relative to the terms themselves
-    spread = abs(operator) @ np.abs(signal)
-    slope = omega * (instance.lambda1 + instance.lambda2 * np.abs(delta)) + np.abs(flow)
+    plain = instance.is_plain and instance.geometry.unscaled
+    spread = np.abs(delta) if plain else abs(operator) @ np.abs(signal)
+    steep = instance.pull * (instance.lambda1 + instance.lambda2 * np.abs(instance.pull * delta))
+    slope = omega * steep + np.abs(flow)
     rounding = 8 * EPS * ((slope * spread).sum() + value.sum() + conjugate.sum())
     return float(value.sum()), float(gap), float(rounding)
+
+
+def _anchor(instance: Instance, signal: Array) -> Array:
+    """A value of each component, which the rows do not see: what is left rounds less."""
+    if instance.is_plain or not instance.geometry.unscaled:
+        return np.zeros_like(signal)
+    labels = instance.geometry.component
+    first = np.unique(labels, return_index=True)[1]
+    return signal[first[labels]]
 
 
 def _node_terms(
     instance: Instance, signal: Array, flow: Array, bounds: Bounds | None
 ) -> tuple[float, float, float]:
-    weight = instance.data_weight[:, None]
-    seen = weight > 0
+    weight, missing = instance.data_weight, instance.is_missing
     divergence = instance.adjoint @ flow
+    if instance.terms is not None:
+        assert bounds is not None
+        entries = np.diff(instance.adjoint.indptr)[:, None] + 4
+        noise = EPS * entries * (abs(instance.adjoint) @ np.abs(flow))
+        pair = (signal, -divergence)
+        data = instance.terms.value(weight, instance.x, signal)
+        return data, *instance.terms.gap(weight, instance.x, pair, bounds, noise)
     residual = weight * (signal - instance.x) + divergence
     noise = EPS * _node_noise(instance, signal, flow)
-    inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=seen)
+    inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=~missing)
     gap = float((inverse * residual**2).sum() / 2)
     rounding = float((inverse * (np.abs(residual) * noise + noise**2)).sum())
     if len(instance.missing):
         assert bounds is not None
-        pull, low, high = divergence[instance.missing], bounds.low, bounds.high
+        pull, low, high = divergence[missing], bounds.low[missing], bounds.high[missing]
         far = np.where(pull > 0, low, high)
-        gap += float(((signal[instance.missing] - far) * pull).sum())
-        reach = np.abs(signal[instance.missing]) + np.maximum(np.abs(low), np.abs(high))
-        rounding += float((reach * (noise[instance.missing] + 4 * EPS * np.abs(pull))).sum())
+        gap += float(((signal[missing] - far) * pull).sum())
+        reach = np.abs(signal[missing]) + np.maximum(np.abs(low), np.abs(high))
+        rounding += float((reach * (noise[missing] + 4 * EPS * np.abs(pull))).sum())
     data = float((weight * (signal - instance.x) ** 2).sum() / 2)
     return data, gap, rounding
 
 
 def _node_noise(instance: Instance, signal: Array, flow: Array) -> Array:
     """Bound on the error of a node's residual, in units of eps."""
-    weight = instance.data_weight[:, None]
+    weight = instance.data_weight
     entries = np.diff(instance.adjoint.indptr)[:, None] + 4
-    return np.asarray(
-        4 * weight * (np.abs(signal) + np.abs(instance.x))
-        + entries * (abs(instance.adjoint) @ np.abs(flow))
-    )
+    parts = np.abs(signal - instance.x)
+    if not instance.geometry.unscaled:  # as the compiled loops, which round s F and s X
+        parts = np.abs(signal) + np.abs(instance.x)
+    return np.asarray(4 * weight * parts + entries * (abs(instance.adjoint) @ np.abs(flow)))
 
 
-def _lengths(instance: Instance, rows: Array) -> Array:
+def lengths(instance: Instance, rows: Array) -> Array:
+    """The lengths of the rows in the problem's norm."""
     if instance.entrywise:
         return np.abs(rows)
     return np.asarray(np.linalg.norm(rows, axis=1, keepdims=True))
@@ -121,6 +169,6 @@ def keep_in_ball(instance: Instance, flow: Array) -> Array:
     if instance.lambda2 > 0:
         return np.where(instance.row_weight[:, None] > 0, flow, 0.0)
     radius = instance.lambda1 * instance.row_weight[:, None]
-    reach = _lengths(instance, flow)
+    reach = lengths(instance, flow / instance.pull)
     factor = np.divide(radius, reach, out=np.ones_like(reach), where=reach > radius)
     return np.asarray(flow * np.minimum(factor, 1.0))

@@ -1,4 +1,4 @@
-"""A graph as the compiled loops read it (kernels/solver.h)."""
+"""A graph as the compiled loops read it (kernels/solver/problem.h)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +11,7 @@ from elasticgnn.kernels import native
 
 
 def loops() -> ModuleType:
+    """The compiled module."""
     assert native is not None
     return native
 
@@ -27,14 +28,17 @@ class Mesh:
 
     @property
     def num_nodes(self) -> int:
+        """Number of nodes."""
         return len(self.leave) - 1
 
     @property
     def num_edges(self) -> int:
+        """Number of edges."""
         return len(self.tail)
 
     @cached_property
     def handle(self) -> object:
+        """The mesh as the compiled loops take it."""
         arrays = (self.leave, self.enter, self.entering, self.tail, self.head)
         return loops().Mesh(self.num_nodes, self.num_edges, *arrays)
 

@@ -1,7 +1,9 @@
 """The certified minimum of the elastic objective: checks, chooses a method, certifies."""
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -10,16 +12,19 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import native
-from elasticgnn.solver.ascend import Outcome, Stop, ascend
-from elasticgnn.solver.backends import PlainBackend
+from elasticgnn.solver.backends import PlainCertificate
+from elasticgnn.solver.extras import Extras
 from elasticgnn.solver.implicit import Optimum, attach_gradient
 from elasticgnn.solver.instance import Array, Instance, build_instance
+from elasticgnn.solver.losses import Loss, Squared
 from elasticgnn.solver.measure import Measure
+from elasticgnn.solver.methods import METHODS, RUN, Choice, choose, refusal
 from elasticgnn.solver.missing import order_zero_bounds
-from elasticgnn.solver.papc import iterate
+from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.solution import Solution
-
-METHODS = {"auto": ascend, "ascent": ascend, "papc": iterate}
+from elasticgnn.solver.stopping import Stop
+from elasticgnn.solver.units import Prepared, prepare
+from elasticgnn.tracking.callback import Callback
 
 
 def minimise(
@@ -29,89 +34,172 @@ def minimise(
     *,
     data_weight: Tensor | None = None,
     order: int = 0,
+    boundary: str = "graph",
     rtol: float = 1e-6,
     max_steps: int | None = None,
     start: Solution | None = None,
     method: str = "auto",
+    loss: str | Loss = "squared",
+    lower: float | Tensor | None = None,
+    upper: float | Tensor | None = None,
+    sparsity: float = 0.0,
+    row_strength: Tensor | None = None,
+    channel_strength: Tensor | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """The minimiser of P for the signal x (n,) or (n, d), with a proof of how good it is.
 
     P(F) = 1/2 sum_i c_i |F_i - X_i|^2 + sum_r w_r (lambda1 |delta_r| + lambda2/2 |delta_r|^2)
 
     delta is the difference along edges (order 0), the Laplacian at nodes (order 1) or its
-    difference along edges (order 2). `data_weight` c (n,) is 1 unless given; 0 marks a missing
-    value, and every component needs one that is not. `start` is a solution of a similar problem.
+    difference along edges (order 2). On a chain boundary="free" takes the differences of any order
+    instead, which leave polynomials of that order alone (trend filtering).
+    `data_weight` c, (n,) or one per entry (n, d), is 1 unless
+    given; 0 marks a missing value. A component without any value stays missing: NaN comes out.
+    `start` is a solution of a similar problem, used by the ascent.
+    `loss` replaces the squares (solver/losses.py), `lower` and `upper` bound F, and `sparsity` adds
+    sparsity |F_ik| per entry. `row_strength` (r,) multiplies the penalty of each row, that is of
+    each edge (order 1: node); `channel_strength` (d,) multiplies each channel of delta.
+    `callback` is told the relative gap at every check, and at the end (tracking).
     Differentiable in x, lambda1, lambda2 and the graph's weights (solver/implicit.py).
+
+    >>> from elasticgnn.solver import minimise
+    >>> solution = minimise(x, chain, ElasticPenalty(lambda1=0.3, lambda2=0.0))
+    >>> [round(v, 6) for v in solution.value.flatten().tolist()]
+    [0.25, 0.25, 0.95, 0.95]
     """
     if method not in METHODS:
-        raise ValueError(f"method must be one of {tuple(METHODS)}, got {method!r}")
-    stop = Stop(rtol, max_steps)
-    instance = build_instance(x, graph, penalty, data_weight, order)
-    found = solve(instance, stop, first_guess(instance, start), method)
+        raise ValueError(f"method must be one of {METHODS}, got {method!r}")
+    stop = Stop(rtol, max_steps, callback=callback)
+    extras = Extras(loss, lower, upper, sparsity, row_strength, channel_strength)
+    prepared = prepare(build_instance(x, graph, penalty, data_weight, order, boundary, extras))
+    found = solve(prepared, stop, first_guess(prepared, start), method)
+    if callback is not None:
+        callback("minimise", found.outcome.steps, {"relative_gap": found.measure.relative_gap})
+    if any(_asks_for_gradient(one) for one in (x, penalty.lambda1, penalty.lambda2)):
+        _check_differentiable(boundary, extras)
     value = attach_gradient(x, graph, penalty, found.optimum)
     return found.solution(value)
 
 
+def _check_differentiable(boundary: str, extras: Extras) -> None:
+    if boundary == "free":
+        raise ValueError("boundary must be 'graph' where a gradient is asked for, got 'free'")
+    if not extras.is_plain:
+        raise ValueError(
+            "loss must be 'squared', without bounds, lasso or strengths per row or channel, "
+            "where a gradient is asked for"
+        )
+
+
+def _asks_for_gradient(value: float | Tensor) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
 @dataclass(frozen=True)
 class Found:
-    """What a method found for an instance."""
+    """What a method found, with its certificate; both in the solver's units."""
 
-    optimum: Optimum
+    prepared: Prepared
+    outcome: Outcome
     measure: Measure
-    steps: int
-    seconds: float
-    certified: bool
-    interrupted: bool
+    rtol: float
+    choice: Choice
+    seconds: float = 0.0
+
+    @cached_property
+    def optimum(self) -> Optimum:
+        """Signal and flow in the user's units."""
+        units = self.prepared.units
+        signal = self.prepared.within_bounds(units.signal_out(self.outcome.signal))
+        flow = units.flow_out(self.outcome.flow)
+        return Optimum(self.prepared.original, signal, flow)
 
     def solution(self, value: Tensor) -> Solution:
         """The record for users; `value` is the signal in the shape of x."""
-        instance, flow = self.optimum.instance, self.optimum.flow
+        optimum, units = self.optimum, self.prepared.units
+        instance = optimum.instance
         weight = instance.row_weight[:, None]
-        dual = flow / np.where(weight > 0, weight, np.inf)
+        dual = optimum.flow / (np.where(weight > 0, weight, np.inf) * instance.pull)
+        strong = instance.terms is None or isinstance(instance.terms.loss, Squared)
+        if instance.unobserved.any():
+            empty = torch.from_numpy(instance.unobserved).reshape(value.shape)
+            value = torch.where(empty, torch.nan, value)
         return Solution(
             value=value,
             dual=torch.from_numpy(dual).reshape(len(dual), *value.shape[1:]),
-            objective=self.measure.objective,
-            gap=self.measure.gap,
-            steps=self.steps,
+            objective=units.value_out(self.measure.objective),
+            gap=units.value_out(self.measure.gap),
+            relative_gap=self.measure.relative_gap,
+            distance_bound=units.root_out(2 * self.measure.gap) if strong else math.inf,
+            verdict=self.measure.verdict(self.rtol),
+            method=self.choice.name,
+            reason=self.choice.reason,
+            steps=self.outcome.steps,
             seconds=self.seconds,
-            certified=self.certified,
             graph=instance.graph,
             lambda1=instance.lambda1,
+            norm=instance.norm,
+            order=instance.order,
+            boundary_rule=instance.geometry.boundary,
+            loss=Squared() if instance.terms is None else instance.terms.loss,
+            problem=instance,
         )
 
 
 def solve(
-    instance: Instance, stop: Stop, guess: tuple[Array, Array], method: str = "auto"
+    prepared: Prepared, stop: Stop, guess: tuple[Array, Array], method: str = "auto"
 ) -> Found:
     """The certified outcome of a method that begins at a flow (r, d) and a signal (n, d)."""
-    begin = time.perf_counter()
-    outcome = METHODS[method](instance, stop, *guess)
-    measure = certify_outcome(instance, outcome)
-    return judged(instance, outcome, measure, stop.rtol, time.perf_counter() - begin)
+    begin, instance = time.perf_counter(), prepared.instance
+    plan = choose(instance) if method == "auto" else [_asked(instance, method)]
+    best: Found | None = None
+    steps = 0
+    for choice in plan:
+        limit = stop.max_steps if choice.steps is None else min(choice.steps, stop.last_step)
+        outcome = RUN[choice.name](instance, replace(stop, max_steps=limit), *guess)
+        steps += outcome.steps
+        now = judged(prepared, replace(outcome, steps=steps), stop.rtol, choice)
+        if best is None or now.measure.gap < best.measure.gap:
+            best = now
+        guess = (best.outcome.flow, best.outcome.signal)
+        if best.measure.is_final(stop.rtol) or outcome.interrupted or steps >= stop.last_step:
+            break
+    assert best is not None
+    outcome = replace(best.outcome, steps=steps, interrupted=outcome.interrupted)
+    return replace(best, outcome=outcome, seconds=time.perf_counter() - begin)
 
 
-def judged(
-    instance: Instance, outcome: Outcome, measure: Measure, rtol: float, seconds: float = 0.0
-) -> Found:
-    """The outcome with its certificate."""
-    return Found(
-        Optimum(instance, outcome.signal, outcome.flow),
-        measure,
-        outcome.steps,
-        seconds,
-        measure.reaches(rtol),
-        outcome.interrupted,
-    )
+def _asked(instance: Instance, method: str) -> Choice:
+    """The method that the caller wants, if it can serve."""
+    why_not = refusal(instance, method)
+    if why_not is not None:
+        raise ValueError(f"method must not be {method!r} for this problem: {why_not}")
+    return Choice(method, "asked for")
 
 
-def first_guess(instance: Instance, start: Solution | None) -> tuple[Array, Array]:
+def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) -> Found:
+    """The outcome as float64 can hold it in the user's units, with its certificate."""
+    units, instance = prepared.units, prepared.instance
+    with np.errstate(over="ignore"):
+        signal = units.signal_in(prepared.within_bounds(units.signal_out(outcome.signal)))
+    rounded = replace(outcome, signal=signal)
+    measure = certify_outcome(instance, rounded)
+    if not measure.is_final(rtol) and not np.array_equal(signal, outcome.signal):
+        exact = certify_outcome(instance, outcome)
+        if exact.is_final(rtol):  # nothing but the last digits of the answer stands in the way
+            measure = replace(measure, rounding=measure.gap)
+    return Found(prepared, rounded, measure, rtol, choice)
+
+
+def first_guess(prepared: Prepared, start: Solution | None) -> tuple[Array, Array]:
     """Flow (r, d) and signal (n, d) to begin from."""
+    instance = prepared.instance
     channels = instance.x.shape[1]
     if start is None:
-        seen = instance.data_weight > 0
-        mean = instance.x[seen].mean(0) if seen.any() else np.zeros(channels)
-        guess = np.where(seen[:, None], instance.x, mean)
+        seen = ~instance.is_missing
+        count = np.maximum(seen.sum(0), 1)
+        guess = np.where(seen, instance.x, instance.x.sum(0, where=seen) / count)
         return np.zeros((instance.num_rows, channels)), guess
     dual = start.dual.detach().numpy()
     if dual.size != instance.num_rows * channels or start.value.numel() != instance.x.size:
@@ -121,14 +209,14 @@ def first_guess(instance: Instance, start: Solution | None) -> tuple[Array, Arra
         )
     dual = dual.reshape(instance.num_rows, channels)
     value = start.value.detach().numpy().reshape(instance.x.shape)
-    return dual * instance.row_weight[:, None], value
+    value = np.where(np.isnan(value), 0.0, prepared.units.signal_in(value))
+    return prepared.units.flow_in(dual * instance.row_weight[:, None] * instance.pull), value
 
 
 def certify_outcome(instance: Instance, outcome: Outcome) -> Measure:
     """The certificate of the very numbers that are returned."""
     if not native.is_available(instance):
-        backend = PlainBackend(instance, outcome.flow, outcome.signal)
-        return backend.measure(outcome.signal, outcome.flow)
+        return PlainCertificate(instance)(outcome.signal, outcome.flow)
     bounds = order_zero_bounds(instance) if len(instance.missing) else None
     scaled = native.build_scaled(instance)
     signal = np.ascontiguousarray(outcome.signal * instance.scale[:, None])

@@ -1,4 +1,4 @@
-"""Order 0 on the compiled loops: the problem in the scaled signal U = s F (kernels/solver.h)."""
+"""Order 0 on the compiled loops: the problem in U = s F (kernels/solver/problem.h)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,19 +8,21 @@ import torch
 from numpy.typing import NDArray
 
 from elasticgnn.kernels import native
-from elasticgnn.solver.crew import Crew
+from elasticgnn.kernels.tuning import SOLVER_ONE_THREAD
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.measure import EPS, Bounds, Measure
+from elasticgnn.solver.measure import EPS, Measure, bounded_measure
 from elasticgnn.solver.mesh import Mesh, loops
+from elasticgnn.solver.node_terms import Bounds
+from elasticgnn.solver.threads import ThreadChoice
 
 CHUNK = 4096
-ALONE = 50_000  # values of flow below which a second thread costs more than it brings
 INSIDE = 1 - 1e-6  # share of its radius up to which a flow lies inside its ball, not on it
 
 
 def is_available(instance: Instance) -> bool:
     """Whether the compiled loops can serve this problem."""
-    return native is not None and instance.order == 0
+    simple = instance.terms is None and instance.channel_strength is None
+    return native is not None and instance.is_plain and instance.has_node_weights and simple
 
 
 @dataclass(frozen=True)
@@ -51,15 +53,17 @@ class Scaled:
     lambda1: float
     lambda2: float
     entrywise: bool
+    unscaled: bool = False  # s = 1
 
     @property
     def channels(self) -> int:
+        """Number of channels d."""
         return self.center.shape[1]
 
     @cached_property
     def threads(self) -> int:
         """One for small problems: their steps are over before a second thread has begun."""
-        small = self.mesh.num_edges * self.channels < ALONE
+        small = self.mesh.num_edges * self.channels < SOLVER_ONE_THREAD
         return 1 if small else torch.get_num_threads()
 
     def pair(
@@ -78,6 +82,7 @@ class Scaled:
             self.channels,
             self.threads,
             self.entrywise,
+            self.unscaled,
             self.lambda1,
             self.lambda2,
             center,
@@ -108,7 +113,7 @@ class Scaled:
         pair = self.pair(signal=signal, flux=flux, partial=partial)
         objective, gap, noise, square = loops().solver_gap(pair)
         rounding = EPS * (noise + 8 * gap) + EPS**2 * square
-        return Measure(objective, gap + rounding, rounding)
+        return bounded_measure(objective, gap + rounding, rounding)
 
     def pieces(self, flux: Flux) -> Pieces:
         """What is joined by flows that lie inside their balls: flat at an optimum."""
@@ -132,31 +137,33 @@ def build_scaled(instance: Instance) -> Scaled:
     return Scaled(
         instance.geometry.mesh,
         np.ascontiguousarray(instance.x * scale[:, None]),
-        instance.data_weight / scale**2,
+        instance.node_weight / scale**2,
         np.ascontiguousarray(instance.row_weight),
         instance.lambda1,
         instance.lambda2,
         instance.entrywise,
+        instance.geometry.unscaled,
     )
 
 
 def measure_scaled(
     scaled: Scaled, missing: NDArray[np.intp], pair: tuple[Array, Flux], bounds: Bounds | None
 ) -> Measure:
-    """The certificate of (U, V); `bounds` is the box of U at the missing nodes."""
+    """The certificate of (U, V); `bounds` is the box of U where values are missing."""
     signal, flux = pair
     known = scaled.terms(signal, flux)
     if not len(missing):
         return known
     assert bounds is not None
     pull, rows = flux.divergence[missing], signal[missing]
-    far = np.where(pull > 0, bounds.low, bounds.high)
+    low, high = bounds.low[missing], bounds.high[missing]
+    far = np.where(pull > 0, low, high)
     extra = float(((rows - far) * pull).sum())
     edges = (np.diff(scaled.mesh.leave) + np.diff(scaled.mesh.enter))[missing] + 4
-    reach = np.abs(rows) + np.maximum(np.abs(bounds.low), np.abs(bounds.high))
+    reach = np.abs(rows) + np.maximum(np.abs(low), np.abs(high))
     largest = np.abs(flux.flow).max(initial=0.0)
     noise = EPS * float((reach * (edges**2 * largest)[:, None]).sum())
-    return Measure(known.objective, known.gap + extra + noise, known.rounding + noise)
+    return bounded_measure(known.objective, known.gap + extra + noise, known.rounding + noise)
 
 
 @dataclass(frozen=True)
@@ -207,7 +214,7 @@ class NativeAscent:
         self.ahead = np.zeros_like(self.flow)
         self.partial = np.empty(scaled.mesh.num_edges // CHUNK + 1)
         self.age = 0
-        self.crew = Crew(scaled.threads)
+        self.thread_choice = ThreadChoice(scaled.threads)
 
     def load(self, flow: Array) -> None:
         """Go on from another flow."""
@@ -222,7 +229,8 @@ class NativeAscent:
         self.age = 0
 
     def advance(self, steps: int) -> None:
-        self.crew.advance(steps, self._run)
+        """Takes so many steps."""
+        self.thread_choice.advance(steps, self._run)
 
     def _run(self, steps: int, threads: int) -> None:
         scaled, state = self.scaled, (self.signal, self.flow, self.ahead, self.partial)

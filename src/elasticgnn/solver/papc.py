@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elasticgnn.solver.ascend import Outcome, Stop
 from elasticgnn.solver.backends import PlainBackend
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import keep_in_ball
+from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.progress import GapProgress
 from elasticgnn.solver.reference import shrink_rows
+from elasticgnn.solver.stopping import Stop
 
 FIRST_CHECK = 10
 LONGEST_BLOCK = 500
@@ -35,7 +36,7 @@ class PaperStep:
         instance, gamma = self.instance, self.gamma
         omega = instance.row_weight[:, None]
         pull = instance.adjoint @ (omega * (instance.operator @ state.signal))
-        slope = instance.data_weight[:, None] * (state.signal - instance.x)
+        slope = instance.data_weight * (state.signal - instance.x)
         y = state.signal - gamma * (slope + instance.lambda2 * pull)
         predicted = y - gamma * (instance.adjoint @ state.flow)
         moved = state.flow + self.beta * omega * (instance.operator @ predicted)
@@ -52,22 +53,24 @@ def paper_step(instance: Instance) -> PaperStep:
 
 def _norm_bound(instance: Instance) -> float:
     """B >= ||K' omega K||: ||L|| of the graph to the power order + 1."""
+    if instance.geometry.boundary == "free":
+        return 4.0 ** (instance.order + 1)
     return instance.graph.norm_bound ** (instance.order + 1)
 
 
 def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
     """Signal and folded flow of the paper's iteration once their gap is small enough."""
     step = paper_step(instance)
-    state = PaperState(np.where(instance.data_weight[:, None] > 0, instance.x, guess), flow)
+    state = PaperState(np.where(instance.is_missing, guess, instance.x), flow)
     backend = PlainBackend(instance, flow, guess)
     steps, block, interrupted = 0, FIRST_CHECK, False
-    with GapProgress(stop.rtol) as progress:
+    with GapProgress(stop.rtol, stop.callback) as progress:
         try:
             while True:
                 folded = _folded(instance, state, backend)
-                now = backend.measure(state.signal, folded)
+                now = backend.certificate(state.signal, folded)
                 progress.show(steps, now.relative_gap)
-                if now.reaches(stop.rtol) or steps >= stop.last_step:
+                if now.is_final(stop.rtol) or steps >= stop.last_step:
                     break
                 block = min(max(FIRST_CHECK, steps // 4), LONGEST_BLOCK, stop.last_step - steps)
                 for _ in range(block):
@@ -84,4 +87,4 @@ def _folded(instance: Instance, state: PaperState, backend: PlainBackend) -> Arr
     if instance.lambda2 > 0:
         omega = instance.row_weight[:, None]
         flow = state.flow + instance.lambda2 * omega * (instance.operator @ state.signal)
-    return backend.repaired(flow)
+    return backend.repair(flow)

@@ -2,19 +2,23 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.ascend import Stop
+from elasticgnn.solver.extras import Extras
 from elasticgnn.solver.halving import solve_halving
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.lanes import can_share
+from elasticgnn.solver.measure import Verdict
+from elasticgnn.solver.methods import choose
 from elasticgnn.solver.minimise import Found, first_guess, solve
 from elasticgnn.solver.solution import Solution
+from elasticgnn.solver.stopping import Stop
+from elasticgnn.solver.units import Prepared, prepare
 
 SIDE_BY_SIDE = 4  # values from which on they are solved side by side
 BLIND_SHARE = 0.7  # of the steps that the last value took
@@ -23,7 +27,13 @@ BLIND_FROM = 30  # steps: below, a start may well be good enough already
 
 @dataclass(frozen=True)
 class Path:
-    """One solution per lambda1, in the order asked for."""
+    """One solution per lambda1, in the order asked for.
+
+    >>> from elasticgnn.solver import minimise_path
+    >>> path = minimise_path(x, chain, [0.5, 0.1])
+    >>> path.lambda1s, path.certified
+    ((0.5, 0.1), True)
+    """
 
     lambda1s: tuple[float, ...]
     solutions: tuple[Solution, ...]
@@ -36,11 +46,18 @@ class Path:
 
     @property
     def steps(self) -> int:
+        """Steps over all strengths together."""
         return sum(solution.steps for solution in self.solutions)
 
     @property
     def certified(self) -> bool:
+        """Whether every solution is certified."""
         return all(solution.certified for solution in self.solutions)
+
+    @property
+    def usable(self) -> bool:
+        """Whether all are certified, or as good as float64 can tell."""
+        return all(one.verdict is not Verdict.UNCERTIFIED for one in self.solutions)
 
 
 def minimise_path(
@@ -52,7 +69,9 @@ def minimise_path(
     norm: str = "l21",
     data_weight: Tensor | None = None,
     order: int = 0,
+    boundary: str = "graph",
     rtol: float = 1e-6,
+    extras: Extras | None = None,
 ) -> Path:
     """The solution for every lambda1.
 
@@ -60,15 +79,21 @@ def minimise_path(
     values are solved side by side, half of them from the line between two known duals
     (solver/halving.py). Where that cannot be (missing values, order > 0, rtol below float32's
     reach) each solve begins at the line through the last two duals, from the smallest value up.
+    `extras` holds what minimise takes beside: loss, bounds, sparsity, strengths per row or channel.
+
+    >>> from elasticgnn.solver import minimise_path
+    >>> [len(one.pieces().unique()) for one in minimise_path(x, chain, [0.02, 0.3, 5.0]).solutions]
+    [4, 2, 1]
     """
     values = [float(value) for value in lambda1s]
-    instances: dict[float, Instance] = {}
+    problems: dict[float, Prepared] = {}
     for value in sorted(set(values)):
         penalty = ElasticPenalty(value, lambda2, norm)
-        if not instances or not math.isfinite(value):
-            problem = build_instance(x, graph, penalty, data_weight, order)
-        instances[value] = replace(problem, lambda1=value)
-    found = _solve_all(instances, rtol)
+        if not problems or not math.isfinite(value):
+            options = (data_weight, order, boundary, extras)
+            prepared = prepare(build_instance(x, graph, penalty, *options))
+        problems[value] = prepared.with_lambda1(value)
+    found = _solve_all(problems, rtol)
     solutions = {
         value: one.solution(torch.from_numpy(one.optimum.signal).reshape(x.shape))
         for value, one in found.items()
@@ -76,40 +101,47 @@ def minimise_path(
     return Path(tuple(values), tuple(solutions[value] for value in values))
 
 
-def _solve_all(instances: dict[float, Instance], rtol: float) -> dict[float, Found]:
+def _solve_all(problems: dict[float, Prepared], rtol: float) -> dict[float, Found]:
     """The solution for each value, which ascend: side by side where that serves."""
     found: dict[float, Found] = {}
-    shared = {value: one for value, one in instances.items() if value > 0 and can_share(one, rtol)}
+    shared = {value: one for value, one in problems.items() if value > 0 and _shares(one, rtol)}
     if len(shared) < SIDE_BY_SIDE:
         shared = {}
-    for value in [value for value in instances if value not in shared]:
-        stop = Stop(rtol, blind_steps=_blind_steps(instances[value], found))
-        found[value] = solve(instances[value], stop, _ahead(instances[value], found))
-        if found[value].interrupted:
+    for value in [value for value in problems if value not in shared]:
+        stop = Stop(rtol, blind_steps=_blind_steps(problems[value].instance, found))
+        found[value] = solve(problems[value], stop, _ahead(problems[value], found))
+        if found[value].outcome.interrupted:
             raise KeyboardInterrupt
     if shared:
         found |= zip(shared, solve_halving(list(shared.values()), rtol), strict=True)
     return found
 
 
-def _ahead(instance: Instance, found: dict[float, Found]) -> tuple[Array, Array]:
+def _shares(prepared: Prepared, rtol: float) -> bool:
+    """Whether the ascent is the method, and can run side by side with others."""
+    instance = prepared.instance
+    return choose(instance)[0].name == "ascent" and can_share(instance, rtol)
+
+
+def _ahead(prepared: Prepared, found: dict[float, Found]) -> tuple[Array, Array]:
     """Flow and signal on the line through the two solutions found last."""
     if not found:
-        return first_guess(instance, None)
-    (second, newer) = list(found.items())[-1]
-    flow, signal = newer.optimum.flow, newer.optimum.signal
+        return first_guess(prepared, None)
+    newer = list(found.values())[-1]
+    flow, signal = newer.outcome.flow, newer.outcome.signal
     if len(found) == 1:
         return flow, signal
-    (first, older) = list(found.items())[-2]
+    older = list(found.values())[-2]
+    first, second = (one.prepared.instance.lambda1 for one in (older, newer))
     # a long way ahead the line says little, and the flow must not grow faster than its ball
-    share = min((instance.lambda1 - second) / (second - first), 2.0)
-    ahead = flow + share * (flow - older.optimum.flow)
-    return ahead, signal + min(share, 1.0) * (signal - older.optimum.signal)
+    share = min((prepared.instance.lambda1 - second) / (second - first), 2.0)
+    ahead = flow + share * (flow - older.outcome.flow)
+    return ahead, signal + min(share, 1.0) * (signal - older.outcome.signal)
 
 
 def _blind_steps(instance: Instance, found: dict[float, Found]) -> int:
     """Steps to take before the first check: neighbours on the path need about as many."""
     if not found or len(instance.missing):
         return 0
-    last = list(found.values())[-1].steps
+    last = list(found.values())[-1].outcome.steps
     return int(BLIND_SHARE * last) if last >= BLIND_FROM else 0

@@ -16,7 +16,7 @@ def flow_steps(instance: Instance, stiffness: Array) -> Array:
     """The largest safe step of each row of the flow (r,); 0 where a row has no weight."""
     omega = instance.row_weight
     load = abs(instance.adjoint) @ omega
-    curvature = abs(instance.operator) @ (load / stiffness)
+    curvature = abs(instance.operator) @ (load / stiffness.min(1, initial=np.inf))
     return np.divide(
         omega, curvature, out=np.zeros_like(omega), where=(curvature > 0) & (omega > 0)
     )
@@ -35,7 +35,7 @@ class PlainAscent:
 
     def __init__(self, instance: Instance, stiffness: Array, center: Array, flow: Array) -> None:
         self.instance = instance
-        self.stiffness = stiffness[:, None]
+        self.stiffness = stiffness
         self.center = center
         self.flow = keep_in_ball(instance, flow)
         self.ahead = self.flow
@@ -51,13 +51,13 @@ class PlainAscent:
         """F = center - K'V / stiffness."""
         return np.asarray(self.center - (self.instance.adjoint @ flow) / self.stiffness)
 
-    def recenter(self, rows: Array) -> None:
-        """Pull the nodes without data towards `rows` (missing, d) from now on."""
-        self.center = self.center.copy()
-        self.center[self.instance.missing] = rows
+    def recenter(self, signal: Array) -> None:
+        """Pull missing values towards those of `signal` from now on."""
+        self.center = np.where(self.instance.is_missing, signal, self.center)
         self.age = 0
 
     def advance(self, steps: int) -> None:
+        """Takes so many steps."""
         for _ in range(steps):
             self._step()
 
@@ -67,7 +67,7 @@ class PlainAscent:
         flow = shrink_rows(self.instance, moved, self.radius, self.mix)
         self.age += 1
         change = flow - self.flow
-        turn = np.divide(
+        uphill = np.divide(
             (self.ahead - flow) * change,
             self.step,
             out=np.zeros_like(change),
@@ -75,7 +75,7 @@ class PlainAscent:
         ).sum()
         self.ahead = flow + (self.age - 1) / (self.age + 2) * change
         self.flow = flow
-        if turn > 0:  # the momentum points uphill: halve its memory
+        if uphill > 0:  # the momentum points uphill: halve its memory
             self.age //= 2
 
 

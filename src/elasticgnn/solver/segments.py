@@ -1,16 +1,31 @@
 """Constant pieces of a signal on a graph, and the edges between them."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from elasticgnn.graph import Graph
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+LAST_DIGITS = 8.0  # machine epsilons between two numbers that are the same
+INSIDE = 1e-6  # share of its ball that a dual inside it has left at least
+
 
 @dataclass(frozen=True)
 class Boundary:
-    """Edges between pieces: most saturated first, then by length of the jump."""
+    """Edges between pieces: most saturated first, then by length of the jump.
+
+    >>> from elasticgnn.solver import minimise
+    >>> boundary = minimise(x, chain, ElasticPenalty(0.3, 0.0)).boundary()
+    >>> boundary.edge.tolist(), [round(v, 2) for v in boundary.jump.tolist()]
+    ([1], [0.7])
+    """
 
     edge: Tensor  # (b,) numbers of the edges in the graph
     pieces: Tensor  # (b, 2) pieces at the edge's tail and head
@@ -21,12 +36,35 @@ class Boundary:
         return len(self.edge)
 
 
-def piece_labels(value: Tensor, graph: Graph, tolerance: float) -> Tensor:
-    """The number of each node's piece (n,): neighbours at most `tolerance` apart share one."""
+def nearly_equal(value: Tensor, graph: Graph) -> Tensor:
+    """(m,): whether both ends of an edge agree up to their last digits (scaled, all channels)."""
+    scaled = graph.scale.detach().double()[:, None] * value
+    ends = scaled[graph.tail], scaled[graph.head]
+    slack = LAST_DIGITS * torch.finfo(torch.float64).eps
+    return ((ends[0] - ends[1]).abs() <= slack * (ends[0].abs() + ends[1].abs())).all(1)
+
+
+def flat_edges(
+    value: Tensor, dual: Tensor, graph: Graph, lambda1: float, *, entrywise: bool
+) -> Tensor:
+    """(m,): whether an edge of order 0 carries no difference, by its ends or by its dual."""
+    difference = graph.difference(value).detach()
+    if entrywise:
+        size, reach = difference.abs(), dual.abs()
+    else:
+        size, reach = (torch.linalg.vector_norm(t, dim=1, keepdim=True) for t in (difference, dual))
+    room = 1 - reach / lambda1 if lambda1 > 0 else torch.zeros_like(reach)
+    largest = size.nan_to_num().amax(0) if len(size) else size.new_ones(size.shape[1])
+    inside = (room > size / largest.clamp(min=torch.finfo(size.dtype).tiny)) & (room > INSIDE)
+    live = graph.weight.detach() > 0
+    return nearly_equal(value, graph) | (inside.all(1) & live)
+
+
+def piece_labels(flat: Tensor, graph: Graph) -> Tensor:
+    """The number of each node's piece (n,): the ends of `flat` edges (m,) share one."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    flat = _jumps(value, graph) <= tolerance
     tail, head = graph.tail[flat].cpu().numpy(), graph.head[flat].cpu().numpy()
     ones = torch.ones(len(tail), dtype=torch.int8).numpy()
     shape = (graph.num_nodes, graph.num_nodes)
@@ -38,9 +76,9 @@ def boundary_edges(
     value: Tensor, dual: Tensor, graph: Graph, lambda1: float, labels: Tensor
 ) -> Boundary:
     """The edges whose ends lie in different pieces, ranked."""
-    jump = _jumps(value, graph)
+    jump = jump_lengths(value, graph)
     edge = (labels[graph.tail] != labels[graph.head]).nonzero().flatten()
-    reach = torch.linalg.vector_norm(_as_rows(dual), dim=1)
+    reach = torch.linalg.vector_norm(as_rows(dual), dim=1)
     if len(dual) != graph.num_edges:  # order 1: the dual lives on nodes
         reach = torch.maximum(reach[graph.tail], reach[graph.head])
     saturation = (reach / lambda1 if lambda1 > 0 else torch.ones_like(reach))[edge]
@@ -53,10 +91,21 @@ def boundary_edges(
     return Boundary(edge, ends, saturation[rank], jump[edge])
 
 
-def _jumps(value: Tensor, graph: Graph) -> Tensor:
-    rows = graph.difference(_as_rows(value.detach())).detach()
+def jump_lengths(value: Tensor, graph: Graph) -> Tensor:
+    """Lengths of the degree-scaled differences (m,)."""
+    rows = graph.difference(as_rows(value.detach())).detach()
     return torch.linalg.vector_norm(rows, dim=1)
 
 
-def _as_rows(values: Tensor) -> Tensor:
+def as_rows(values: Tensor) -> Tensor:
+    """(n,) as (n, 1)."""
     return values[:, None] if values.ndim == 1 else values
+
+
+def middle_nodes(operator: "csr_array") -> NDArray[np.int64]:
+    """The node in the middle of each row of a difference operator, by its largest entry: (r,)."""
+    out = np.empty(operator.shape[0], dtype=np.int64)
+    for row in range(operator.shape[0]):
+        part = slice(operator.indptr[row], operator.indptr[row + 1])
+        out[row] = operator.indices[part][np.abs(operator.data[part]).argmax()]
+    return out

@@ -1,36 +1,84 @@
 """The choice of lambda1 and lambda2: held-out nodes, or Stein's unbiased risk estimate."""
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.adjoint import Adjoint, split_rows
-from elasticgnn.solver.instance import build_instance
+from elasticgnn.solver.extras import Extras
+from elasticgnn.solver.freedom import degrees_of_freedom
+from elasticgnn.solver.geometry import Geometry
+from elasticgnn.solver.instance import check_graph
+from elasticgnn.solver.losses import Squared, as_loss
 from elasticgnn.solver.minimise import minimise
+from elasticgnn.solver.noise import noise_level
 from elasticgnn.solver.path import Path, minimise_path
 from elasticgnn.solver.solution import Solution
 
 CRITERIA = ("cv", "sure")
+RULES = ("least", "one-standard-error")
 FOLDS = 5
-PROBES = 4
-PROBE_LIMIT = 20_000
+SURE_RTOL = 1e-6
+OUTLYING = 6.0  # sigmas: a larger error at a held-out node says where a jump is, not how much noise
+
+
+class UncertifiedFoldWarning(UserWarning):
+    """Scores rest on solutions that were not certified.
+
+    >>> from elasticgnn.solver import UncertifiedFoldWarning
+    >>> issubclass(UncertifiedFoldWarning, UserWarning)
+    True
+    """
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The pair with the lowest score, the scores of all pairs, and the solution at the best."""
+    """The chosen pair, the scores of all pairs, and the solution at the choice.
+
+    >>> from elasticgnn.solver import cross_validate
+    >>> strengths = [0.1, 0.5]
+    >>> chosen = cross_validate(x, chain, strengths, criterion="sure", generator=generator)
+    >>> chosen.lambda1 in chosen.lambda1s, chosen.certified
+    (True, True)
+    """
 
     lambda1: float
     lambda2: float
     lambda1s: tuple[float, ...]
     lambda2s: tuple[float, ...]
     scores: Tensor  # (len(lambda2s), len(lambda1s)) mean squared error, held out or estimated
+    errors: Tensor  # the same shape: standard error of each score over the folds; 0 for "sure"
+    sigma: float  # the noise level that was given or estimated
+    criterion: str
+    rule: str
+    certified: bool  # every solution that a score rests on
     solution: Solution
+
+    def summary(self) -> str:
+        """One line: what was chosen, from what, and why."""
+        how = {"cv": "held-out nodes", "sure": "Stein's estimate of the risk"}[self.criterion]
+        words = "the lowest score" if self.rule == "least" else "the one-standard-error rule"
+        if self.lambda1s == (0.0,):
+            return "lambda1 0: no noise was found in the signal, which is left as it is"
+        return (
+            f"lambda1 {self.lambda1:.6g} of {len(self.lambda1s)} values from "
+            f"{min(self.lambda1s):.3g} to {max(self.lambda1s):.3g}, by {how} and {words}; "
+            f"noise level {self.sigma:.3g}"
+        )
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Per lambda1."""
+
+    mean: Tensor
+    error: Tensor
+    certified: bool
+    path: Path | None = None  # of all the data
 
 
 def cross_validate(
@@ -42,33 +90,101 @@ def cross_validate(
     norm: str = "l21",
     criterion: str = "cv",
     data_weight: Tensor | None = None,
+    order: int = 0,
+    boundary: str = "graph",
+    sigma: float | None = None,
+    rule: str = "least",
+    rtol: float = 1e-6,
+    extras: Extras | None = None,
     generator: torch.Generator,
 ) -> Selection:
     """The best of lambda1s x lambda2s and its solution.
 
-    "cv": mean squared error at nodes left out in turn, interpolated from the others.
+    "cv": mean squared error at nodes left out in turn, interpolated from the others; an error
+    beyond 6 sigma counts as 6 sigma, since what lies between the two sides of a jump is arbitrary.
     "sure": |F - X|^2 / N - sigma^2 + 2 sigma^2 df / N with N the number of values, df the trace of
-    the derivative of F in X (for "l1" and lambda2 = 0 the number of constant pieces) and sigma
-    estimated from the differences along edges.
+    the derivative of F in X (for "l1" and lambda2 = 0 the number of constant pieces).
+    `sigma` is estimated from the differences along edges unless given. rule "one-standard-error"
+    takes the largest lambda1 whose score is within one standard error of the least ("cv").
+    With another loss in `extras` its value at held-out nodes is the score; "sure" has no such form.
+
+    >>> from elasticgnn.solver import cross_validate
+    >>> options = {"criterion": "sure", "sigma": 0.1, "generator": generator}
+    >>> cross_validate(x, chain, [0.1, 0.5], **options).lambda1
+    0.1
     """
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {CRITERIA}, got {criterion!r}")
+    _check_options(criterion, rule, sigma)
+    extras = Extras() if extras is None else extras
+    if criterion == "sure" and not extras.is_plain:
+        raise ValueError("criterion must be 'cv' for losses, bounds and strengths, got 'sure'")
     if not lambda1s or not lambda2s:
         raise ValueError("lambda1s and lambda2s must not be empty")
+    check_graph(graph)
     given = torch.ones(graph.num_nodes) if data_weight is None else data_weight
+    level = noise_level(x, graph, given) if sigma is None else sigma
+    question = Question(x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary)
+    question = replace(question, extras=extras)
     score = {"cv": _held_out, "sure": _stein}[criterion]
-    question = Question(x, graph, tuple(lambda1s), norm, given)
-    scores = torch.stack([score(question, lambda2, generator) for lambda2 in lambda2s])
-    best2, best1 = divmod(int(scores.argmin()), len(lambda1s))
-    penalty = ElasticPenalty(float(lambda1s[best1]), float(lambda2s[best2]), norm)
+    found = [score(question, float(lambda2), generator) for lambda2 in lambda2s]
+    scores, errors = (torch.stack([getattr(f, name) for f in found]) for name in ("mean", "error"))
+    best2, best1 = _choice(scores, errors, question.lambda1s, rule)
+    penalty = ElasticPenalty(question.lambda1s[best1], float(lambda2s[best2]), norm)
+    path, solution = found[best2].path, None
+    if path is not None and rtol >= SURE_RTOL and not x.requires_grad:
+        solution = path.solutions[best1]  # solved already
+    if solution is None:
+        solution = minimise(
+            *(x, graph, penalty),
+            data_weight=data_weight,
+            order=order,
+            boundary=boundary,
+            rtol=rtol,
+            **extras.options,
+        )
     return Selection(
-        float(lambda1s[best1]),
+        question.lambda1s[best1],
         float(lambda2s[best2]),
-        tuple(lambda1s),
-        tuple(lambda2s),
+        question.lambda1s,
+        tuple(map(float, lambda2s)),
         scores,
-        minimise(x, graph, penalty, data_weight=data_weight),
+        errors,
+        level,
+        criterion,
+        rule,
+        _warned(all(f.certified for f in found)),
+        solution,
     )
+
+
+def _check_options(criterion: str, rule: str, sigma: float | None) -> None:
+    if criterion not in CRITERIA:
+        raise ValueError(f"criterion must be one of {CRITERIA}, got {criterion!r}")
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
+    if sigma is not None and not sigma >= 0:
+        raise ValueError(f"sigma must be a number >= 0, got {sigma}")
+
+
+def _choice(
+    scores: Tensor, errors: Tensor, lambda1s: tuple[float, ...], rule: str
+) -> tuple[int, int]:
+    """Places of the chosen lambda2 and lambda1."""
+    best2, best1 = divmod(int(scores.argmin()), scores.shape[1])
+    if rule == "least":
+        return best2, best1
+    limit = scores[best2, best1] + errors[best2, best1]
+    good = [k for k in range(len(lambda1s)) if scores[best2, k] <= limit]
+    return best2, max(good, key=lambda k: lambda1s[k])
+
+
+def _warned(certified: bool) -> bool:
+    if not certified:
+        warnings.warn(
+            "some of the solutions behind the scores were not certified",
+            UncertifiedFoldWarning,
+            stacklevel=3,
+        )
+    return certified
 
 
 @dataclass(frozen=True)
@@ -80,6 +196,10 @@ class Question:
     lambda1s: tuple[float, ...]
     norm: str
     data_weight: Tensor
+    order: int = 0
+    sigma: float = 0.0
+    boundary: str = "graph"
+    extras: Extras = field(default_factory=Extras)
 
     def path(self, lambda2: float, data_weight: Tensor, rtol: float) -> Path:
         """The solutions for all lambda1s with other weights of the data."""
@@ -90,96 +210,70 @@ class Question:
             lambda2=lambda2,
             norm=self.norm,
             data_weight=data_weight,
+            order=self.order,
+            boundary=self.boundary,
             rtol=rtol,
+            extras=self.extras,
         )
 
+    def errors(self, fitted: Tensor, held: Tensor) -> Tensor:
+        """What each held-out value costs: squares up to a cap, or the loss."""
+        loss = as_loss(self.extras.loss)
+        if not isinstance(loss, Squared):
+            return torch.from_numpy(loss.value(fitted.numpy(), held.numpy()))
+        cap = (OUTLYING * self.sigma) ** 2 if self.sigma > 0 else torch.inf
+        return (fitted - held).square().clamp(max=cap)
 
-def _held_out(question: Question, lambda2: float, generator: torch.Generator) -> Tensor:
-    """Mean squared error at held-out nodes per lambda1."""
+
+def _held_out(question: Question, lambda2: float, generator: torch.Generator) -> _Scores:
+    """Mean squared error at held-out nodes, its standard error over the folds, per lambda1."""
     given, rows = question.data_weight.double(), question.x.detach().double()
+    given, rows = (t[:, None] if t.ndim == 1 else t for t in (given, rows))
+    given = given.expand(rows.shape)
     fold = _folds(question.graph, given, generator)
-    error, count = torch.zeros(len(question.lambda1s), dtype=torch.float64), 0
+    means, certified = [], True
     for k in range(FOLDS):
-        out = fold == k
+        out = (fold == k)[:, None] & (given > 0)
         if not bool(out.any()):
             continue
         path = question.path(lambda2, torch.where(out, 0.0, given), rtol=1e-4)
-        error += torch.stack([(s.value[out] - rows[out]).square().sum() for s in path])
-        count += rows[out].numel()
-    return error / max(count, 1)
+        certified = certified and path.usable
+        fitted = [one.value.reshape(rows.shape)[out] for one in path]
+        means.append(torch.stack([question.errors(f, rows[out]).mean() for f in fitted]))
+    if not means:
+        nothing = torch.zeros(len(question.lambda1s), dtype=torch.float64)
+        return _Scores(nothing, nothing, certified)
+    table = torch.stack(means)
+    error = table.std(0, correction=int(len(means) > 1)) / len(means) ** 0.5
+    return _Scores(table.mean(0), error, certified)
 
 
 def _folds(graph: Graph, given: Tensor, generator: torch.Generator) -> Tensor:
     """The fold of each node (n,); -1 for nodes without data and for one node per component."""
+    seen_somewhere = (given > 0).any(1)
     fold = torch.randint(FOLDS, (graph.num_nodes,), generator=generator)
-    fold[given == 0] = -1
-    seen = (given > 0).nonzero().flatten()
-    labels = graph.component_labels[seen]
+    fold[~seen_somewhere] = -1
+    seen = seen_somewhere.nonzero().flatten()
+    component = torch.from_numpy(Geometry(graph, 0).component).long()
     order = torch.randperm(len(seen), generator=generator)
-    keeper = torch.full((graph.num_components,), -1)
-    keeper[labels[order]] = seen[order]  # some node of each component, by the random order
+    keeper = torch.full((int(component.max()) + 1 if len(component) else 0,), -1)
+    keeper[component[seen][order]] = seen[order]  # some node of each, by the random order
     fold[keeper[keeper >= 0]] = -1
     return fold
 
 
-def _stein(question: Question, lambda2: float, generator: torch.Generator) -> Tensor:
+def _stein(question: Question, lambda2: float, generator: torch.Generator) -> _Scores:
     """Stein's unbiased estimate of the mean squared error per lambda1."""
     x, graph, given = question.x, question.graph, question.data_weight
-    path, seen = question.path(lambda2, given, rtol=1e-6), given > 0
-    variance, total = noise_level(x, graph, given) ** 2, x[seen].numel()
+    path = question.path(lambda2, given, rtol=SURE_RTOL)
+    rows = x.detach().double()
+    seen = (given > 0) if given.ndim == rows.ndim else (given > 0)[:, None].expand(rows.shape)
+    variance, total = question.sigma**2, int(seen.sum())
     scores = []
     for value, solution in zip(question.lambda1s, path, strict=True):
-        penalty = ElasticPenalty(float(value), lambda2, question.norm)
-        misfit = float((solution.value - x.detach().double())[seen].square().sum())
+        penalty = ElasticPenalty(value, lambda2, question.norm)
+        misfit = float((solution.value - rows)[seen].square().sum())
         freedom = degrees_of_freedom(x, graph, penalty, solution, given, generator)
         scores.append(misfit / total - variance + 2 * variance * freedom / total)
-    return torch.tensor(scores, dtype=torch.float64)
-
-
-def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
-    """sigma from the median absolute difference along edges, most of which cross no jump."""
-    both = (data_weight[graph.tail] > 0) & (data_weight[graph.head] > 0)
-    rows = x.detach().double()
-    steps = (rows[graph.tail[both]] - rows[graph.head[both]]).abs()
-    return float(steps.median()) / (0.6744897501960817 * 2**0.5) if steps.numel() else 0.0
-
-
-def noise_grid(x: Tensor, graph: Graph, data_weight: Tensor, count: int = 16) -> list[float]:
-    """Values of lambda1 around the noise level, where the useful ones lie; [0] without noise."""
-    sigma = noise_level(x, graph, data_weight) / max(float(graph.scale.detach().mean()), 1e-12)
-    powers = torch.linspace(-1.0, 1.5, count, dtype=torch.float64)
-    return [float(sigma * 10**power) for power in powers] if sigma > 0 else [0.0]
-
-
-def degrees_of_freedom(  # a solved problem and a source of probes
-    x: Tensor,
-    graph: Graph,
-    penalty: ElasticPenalty,
-    solution: Solution,
-    data_weight: Tensor,
-    generator: torch.Generator,
-) -> float:
-    """The trace of dF/dX: the pieces where that is exact, else estimated with random probes.
-
-    Beyond PROBE_LIMIT values the pieces times the channels stand in, an upper end.
-    """
-    instance = build_instance(x, graph, penalty, data_weight, 0)
-    signal = solution.value.detach().numpy().reshape(instance.x.shape)
-    channels = instance.x.shape[1]
-    if instance.entrywise and instance.lambda2 == 0:
-        counts = [_count_pieces(solution, k) for k in range(channels)]
-        return float(sum(counts))
-    if instance.x.size > PROBE_LIMIT:
-        return float(channels * (int(solution.pieces().max()) + 1))
-    adjoint = Adjoint(instance, split_rows(instance, signal, 1e-6))
-    shape = (PROBES, *instance.x.shape)
-    probes = torch.randint(2, shape, generator=generator).double().numpy() * 2 - 1
-    weight = instance.data_weight[:, None]
-    traces = [(p * weight * adjoint.solve(p)[0]).sum() for p in probes]
-    return float(np.mean(traces))
-
-
-def _count_pieces(solution: Solution, channel: int) -> int:
-    rows = solution.value.detach()
-    column = rows[:, channel] if rows.ndim == 2 else rows
-    return int(replace(solution, value=column).pieces().max()) + 1
+    mean = torch.tensor(scores, dtype=torch.float64)
+    return _Scores(mean, torch.zeros_like(mean), path.usable, path)

@@ -1,13 +1,28 @@
 """What the solver returns: a signal, its dual, and how far from the optimum it can be."""
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
-from elasticgnn.solver.segments import Boundary, boundary_edges, piece_labels
+from elasticgnn.problem.penalties.registry import PENALTIES, penalty_by_name
+from elasticgnn.solver.freedom import freedom_of
+from elasticgnn.solver.geometry import Geometry
+from elasticgnn.solver.instance import Instance
+from elasticgnn.solver.losses import Loss, Squared
+from elasticgnn.solver.measure import Verdict
+from elasticgnn.solver.segments import (
+    Boundary,
+    as_rows,
+    boundary_edges,
+    flat_edges,
+    jump_lengths,
+    middle_nodes,
+    nearly_equal,
+    piece_labels,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,51 +30,101 @@ class Solution:
     """A signal with its certificate: objective - gap <= min P <= objective, rounding included.
 
     `value` and `dual` are float64, since the certificate speaks of these very numbers.
+
+    >>> from elasticgnn.solver import minimise
+    >>> solution = minimise(x, chain, ElasticPenalty(0.3, 0.0))
+    >>> solution.certified, solution.pieces().tolist(), solution.gap <= 1e-6 * solution.objective
+    (True, [0, 0, 1, 1], True)
     """
 
     value: Tensor  # F, shaped like x
     dual: Tensor  # W of the folded dual per unit of weight, a row per edge (order 1: per node)
     objective: float
     gap: float
+    relative_gap: float  # gap / objective, also where these leave the range of float64
+    distance_bound: float  # sqrt(2 gap) >= sqrt(sum_i c_i |F_i - F*_i|^2); inf for other losses
+    verdict: Verdict
+    method: str  # "forest", "interior", "ascent" or "papc"
+    reason: str  # why this method
     steps: int
     seconds: float
-    certified: bool  # the gap is at most rtol * objective, or as small as rounding lets it be
     graph: Graph
     lambda1: float
+    norm: str
+    order: int
+    boundary_rule: str = "graph"  # "free": trend filtering on chains
+    loss: Loss = field(default_factory=Squared)
+    problem: Instance | None = field(default=None, repr=False)  # as the solver read it
+
+    def degrees_of_freedom(self, generator: torch.Generator | None = None) -> float:
+        """The trace of dF/dX: the number of pieces for order 0 without lambda2, channels alone.
+
+        Elsewhere it is estimated with random probes, which need a generator.
+        """
+        if self.problem is None:
+            raise ValueError("problem must be known for degrees of freedom, got None")
+        return freedom_of(self.problem, self, generator)
 
     @property
-    def relative_gap(self) -> float:
-        return self.gap / self.objective if self.objective > 0 else self.gap
+    def mean(self) -> Tensor:
+        """What F foretells of the data: rates for "poisson", probabilities for "logistic"."""
+        return torch.from_numpy(self.loss.mean(self.value.detach().numpy()))
 
     @property
-    def distance_bound(self) -> float:
-        """sqrt(2 gap) >= sqrt(sum_i c_i |F_i - F*_i|^2), by strong convexity of the data term."""
-        return math.sqrt(2 * max(self.gap, 0.0))
+    def certified(self) -> bool:
+        """Whether the gap is at most rtol * objective."""
+        return self.verdict is Verdict.CERTIFIED
 
     def summary(self) -> str:
-        """One line: objective, gap, distance, steps, seconds, verdict."""
-        verdict = "certified" if self.certified else "NOT certified"
+        """One line: verdict, objective, gap, distance, method, steps, seconds."""
         return (
-            f"{verdict}: objective {self.objective:.10g}, gap {self.gap:.2e} "
+            f"{self.verdict}: objective {_value(self.objective)}, gap {self.gap:.2e} "
             f"(relative {self.relative_gap:.2e}), distance <= {self.distance_bound:.2e}, "
-            f"{self.steps} steps, {self.seconds:.2f} s"
+            f"{self.method}: {self.steps} steps, {self.seconds:.2f} s"
         )
 
-    def pieces(self, *, tolerance: float | None = None) -> Tensor:
-        """The number of each node's constant piece (n,), by first node.
+    def pieces(self, *, tolerance: float | None = None, channel: int | None = None) -> Tensor:
+        """The number of each node's constant piece (n,), by first node; of one `channel` if given.
 
-        Pieces are the components of the graph of zero differences (of the degree-scaled signal);
-        `tolerance` is what counts as zero, by default the certificate's own distance per node.
+        Pieces are the components of the graph of zero differences (of the degree-scaled signal).
+        With `tolerance` a difference is zero up to that length. Without, it is zero where its two
+        ends are equal up to their last digits, or where the dual lies further inside its ball than
+        the difference is long, both as shares of their largest (complementary slackness).
         """
-        return piece_labels(self.value, self.graph, self._zero(tolerance))
+        value, dual = as_rows(self.value.detach()), as_rows(self.dual.detach())
+        if channel is not None:
+            value, dual = value[:, [channel]], dual[:, [channel]]
+        if tolerance is not None:
+            flat = jump_lengths(value, self.graph) <= tolerance
+        elif self.order > 0 or self.boundary_rule == "free":
+            flat = nearly_equal(value, self.graph)
+        else:
+            entrywise = PENALTIES[self.norm].entrywise or value.shape[1] == 1
+            flat = flat_edges(value, dual, self.graph, self.lambda1, entrywise=entrywise)
+        return piece_labels(flat, self.graph)
+
+    def knots(self) -> Tensor:
+        """Nodes at which a trend of order > 0 changes, ascending: where the difference is not zero.
+
+        A row of the difference operator is zero where its dual lies further inside its ball than
+        the row is long, both as shares of their largest. Its node is the middle one.
+        """
+        rows = Geometry(self.graph, self.order, self.boundary_rule)
+        value = as_rows(self.value.detach()).numpy()
+        size = np.abs(rows.operator @ np.nan_to_num(value)).max(1)
+        reach = penalty_by_name(self.norm).dual_norm(as_rows(self.dual.detach())).numpy()
+        room = 1 - reach / self.lambda1 if self.lambda1 > 0 else np.zeros_like(reach)
+        moving = room <= size / max(float(size.max(initial=0.0)), np.finfo(np.float64).tiny)
+        return torch.from_numpy(np.unique(middle_nodes(rows.operator)[moving]))
 
     def boundary(self, *, tolerance: float | None = None) -> Boundary:
         """The edges between pieces, most saturated first, longer jumps first among equals."""
         labels = self.pieces(tolerance=tolerance)
         return boundary_edges(self.value, self.dual, self.graph, self.lambda1, labels)
 
-    def _zero(self, tolerance: float | None) -> float:
-        if tolerance is not None:
-            return tolerance
-        spread = float(torch.std(self.value, correction=0)) if self.value.numel() else 0.0
-        return max(1e-6 * spread, 1e-12)
+
+def _value(objective: float) -> str:
+    """The objective, or that float64 cannot hold it: the relative gap still can be known."""
+    if 0 < objective < torch.finfo(torch.float64).tiny or objective == torch.inf:
+        return "beyond float64"
+    return f"{objective:.10g}"

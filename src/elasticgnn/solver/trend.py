@@ -1,4 +1,4 @@
-"""Difference operators of order 0, 1 and 2 (the paper's section 2.2) as sparse matrices."""
+"""Difference operators of any order (the paper's section 2.2, and trend filtering) as matrices."""
 
 from typing import TYPE_CHECKING
 
@@ -10,17 +10,40 @@ from elasticgnn.graph import Graph
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-ORDERS = (0, 1, 2)
+ORDERS = (0, 1, 2)  # on any graph
+BOUNDARIES = ("graph", "free")
+Array = NDArray[np.float64]
 
 
-def trend_operator(graph: Graph, order: int) -> tuple["csr_array", NDArray[np.float64]]:
+def check_order(graph: Graph, order: int, boundary: str) -> None:
+    """Refuses orders that the graph does not have."""
+    if boundary not in BOUNDARIES:
+        raise ValueError(f"boundary must be one of {BOUNDARIES}, got {boundary!r}")
+    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+        raise ValueError(f"order must be an integer >= 0, got {order!r}")
+    if boundary == "graph" and order not in ORDERS:
+        raise ValueError(
+            f"order must be one of {ORDERS} unless boundary is 'free' on a chain, got {order}"
+        )
+    if boundary == "free":
+        chain_order(graph)
+        if graph.normalization != "none":
+            raise ValueError("boundary must be 'graph' for a normalised graph, got 'free'")
+
+
+def trend_operator(graph: Graph, order: int, boundary: str) -> tuple["csr_array", Array]:
     """K (r, n) with delta = K F, and the weight of each of its rows (r,).
 
     Order 0: differences along edges, weighted by w. Order 1: L F at nodes, weight 1.
     Order 2: differences of L F along edges, weighted by w. L = K0' diag(w) K0.
+    boundary "free", on chains: the differences of order + 1 of neighbours in a row, weight 1, which
+    leave polynomials of the order alone; at the ends nothing is asked.
     """
     from scipy.sparse import csr_array, diags_array
 
+    if boundary == "free":
+        rows = free_operator(graph, order)
+        return rows, np.ones(rows.shape[0])
     weight = graph.weight.detach().double().cpu().numpy()
     scale = graph.scale.detach().double().cpu().numpy()
     tail, head = graph.tail.cpu().numpy(), graph.head.cpu().numpy()
@@ -34,3 +57,44 @@ def trend_operator(graph: Graph, order: int) -> tuple["csr_array", NDArray[np.fl
     if order == 1:
         return laplacian, np.ones(graph.num_nodes)
     return csr_array(first @ laplacian), weight
+
+
+def free_operator(graph: Graph, order: int) -> "csr_array":
+    """Differences of order + 1 along every chain of the graph: (r, n)."""
+    from scipy.sparse import csr_array, vstack
+
+    parts = []
+    for nodes in chain_order(graph):
+        count = max(len(nodes) - order - 1, 0)
+        places = nodes[np.arange(count)[:, None] + np.arange(order + 2)]
+        values = np.broadcast_to(_binomials(order + 1), places.shape)
+        rows = np.repeat(np.arange(count), order + 2)
+        shape = (count, graph.num_nodes)
+        parts.append(csr_array((values.ravel(), (rows, places.ravel())), shape=shape))
+    return csr_array(vstack(parts)) if parts else csr_array((0, graph.num_nodes))
+
+
+def _binomials(power: int) -> Array:
+    """Coefficients of (1 - t)^power."""
+    row = np.ones(1)
+    for _ in range(power):
+        row = np.convolve(row, [1.0, -1.0])
+    return row
+
+
+def chain_order(graph: Graph) -> list[NDArray[np.intp]]:
+    """The nodes of every component in the order of its chain; refuses other graphs."""
+    from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+    matrix = graph.to_scipy()
+    matrix.eliminate_zeros()
+    degree = np.diff(matrix.indptr)
+    count, label = connected_components(matrix, directed=False)
+    if degree.max(initial=0) > 2 or matrix.nnz // 2 != graph.num_nodes - count:
+        raise ValueError("boundary must be 'graph' unless the graph is a chain, got 'free'")
+    ends = np.flatnonzero(degree <= 1)
+    first = ends[np.unique(label[ends], return_index=True)[1]]
+    return [
+        breadth_first_order(matrix, start, directed=False, return_predecessors=False)
+        for start in first
+    ]

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.data.labels import is_unknown, number_known, plain_list
+from elasticgnn.graph.any_graph import any_graph
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training.arrays import as_features, as_graph, from_text
+from elasticgnn.training.arrays import as_features, from_text
 from elasticgnn.training.fit import fit
 from elasticgnn.training.history import History
 from elasticgnn.training.make_model import make_model
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.selection_split import selection_split
 from elasticgnn.training.trained_model import TrainedModel, trained_on
+from elasticgnn.training.tuning import Leaderboard, tune
 
 
 @dataclass(eq=False)
@@ -28,10 +30,19 @@ class ElasticGNNClassifier:
 
     X is a numpy array, a scipy sparse matrix, a tensor or SparseFeatures; graph a Graph, a scipy
     adjacency matrix or an edge_index. A share of the known nodes selects the epoch (validation).
+    tune: compares models for `minutes` by `metric` instead, the best of which is used; what it is
+    worth stands in leaderboard_.
+
+    >>> from elasticgnn.training import ElasticGNNClassifier
+    >>> known = task.labels.clone()
+    >>> known[::3] = -1  # these are asked for
+    >>> classifier = ElasticGNNClassifier(epochs=20).fit(task.features, known, graph=task.graph)
+    >>> classifier.predict().shape
+    (60,)
     """
 
-    lambda1: float = 3.0
-    lambda2: float = 3.0
+    lambda1: float = 1.0
+    lambda2: float = 1.0
     norm: str = "l21"
     steps: int = 10
     hidden_channels: int = 64
@@ -42,13 +53,19 @@ class ElasticGNNClassifier:
     patience: int | None = 100
     validation_share: float = 0.2
     random_state: int = 0
+    tune: bool = False
+    minutes: float = 3.0
+    metric: str = "auto"
 
     _estimator_type = "classifier"
 
     def fit(self, X: Any, y: Any, *, graph: Any) -> ElasticGNNClassifier:
-        """Trains on the nodes whose class is known; sets classes_, graph_, history_, trained_."""
+        """Trains on the nodes whose class is known; sets classes_, trained_ and history_.
+
+        With `tune` there is leaderboard_ in place of history_.
+        """
         features = as_features(X)
-        whole = as_graph(graph, len(features))
+        whole = any_graph(graph, len(features))
         names, labels = number_known(y)
         if len(labels) != len(features):
             raise ValueError(
@@ -57,17 +74,28 @@ class ElasticGNNClassifier:
         self.classes_: NDArray[Any] = np.array(names)
         self.n_features_in_ = int(features.shape[1])
         task = NodeTask("given", whole, features, labels, tuple(map(str, names)))
+        self.task_: NodeTask | None = task
+        if self.tune:
+            self.leaderboard_: Leaderboard = tune(
+                task, minutes=self.minutes, metric=self.metric, seed=self.random_state
+            )
+            self.trained_: TrainedModel = self.leaderboard_.winner
+            return self
+        self.trained_ = self.fit_as_told(task)
+        return self
+
+    def fit_as_told(self, task: NodeTask) -> TrainedModel:
+        """The model of the estimator's own settings."""
         generator = torch.Generator().manual_seed(self.random_state)
-        split = selection_split(labels, self.validation_share, generator)
+        split = selection_split(task.labels, self.validation_share, generator)
         settings = self.settings()
         model = make_model(settings, task, generator)
         plan = TrainingPlan(self.learning_rate, self.weight_decay, self.epochs, self.patience)
         self.history_: History = fit(model, task, split, plan, generator)
-        self.trained_: TrainedModel = trained_on(task, model, settings)
-        self.task_: NodeTask | None = task
-        return self
+        return trained_on(task, model, settings)
 
     def settings(self) -> ModelSettings:
+        """The network's settings."""
         return ModelSettings(
             hidden_channels=self.hidden_channels,
             dropout=self.dropout,
@@ -108,6 +136,7 @@ class ElasticGNNClassifier:
         return float(np.mean(right))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name, as scikit-learn asks for them."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def set_params(self, **params: Any) -> ElasticGNNClassifier:
@@ -121,6 +150,7 @@ class ElasticGNNClassifier:
         return self
 
     def check_fitted(self) -> None:
+        """Refuses before `fit`."""
         if not hasattr(self, "trained_"):
             raise ValueError("fit must be called before predict, got an unfitted estimator")
 
@@ -128,7 +158,7 @@ class ElasticGNNClassifier:
         """Writes the trained model with all parameters; also `elasticgnn predict` reads it."""
         self.check_fitted()
         facts = {"estimator": self.get_params(), "classes": json_classes(self.classes_)}
-        replace(self.trained_, facts=facts).save(path)
+        replace(self.trained_, facts={**self.trained_.facts, **facts}).save(path)
 
     @classmethod
     def load(cls, path: str | Path, X: Any = None, *, graph: Any = None) -> ElasticGNNClassifier:
@@ -149,7 +179,7 @@ class ElasticGNNClassifier:
 def unlabelled(X: Any, graph: Any, class_names: tuple[str, ...]) -> NodeTask:
     """Nodes whose classes are asked for."""
     features = as_features(X)
-    whole = as_graph(graph, len(features))
+    whole = any_graph(graph, len(features))
     return NodeTask("given", whole, features, torch.full((whole.num_nodes,), -1), class_names)
 
 

@@ -37,4 +37,5 @@ def forward_on(model: nn.Module, features: Tensor | SparseFeatures, graph: Graph
 
 
 def takes_anything(parameters: Any) -> bool:
+    """Whether the signature ends in *args."""
     return any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)

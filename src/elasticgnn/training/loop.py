@@ -4,44 +4,53 @@ import time
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import DropoutNoise
+from elasticgnn.tracking.callback import Callback
 from elasticgnn.training.forward import forward_on
 from elasticgnn.training.history import History
+from elasticgnn.training.objective import quality, training_loss
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.record import EpochResult, Record
 
 
 def fit_by_autograd(
-    model: nn.Module, task: NodeTask, split: Split, plan: TrainingPlan, seed: int
+    model: nn.Module,
+    task: NodeTask,
+    split: Split,
+    plan: TrainingPlan,
+    seed: int,
+    callback: Callback | None = None,
 ) -> History:
     """The curves of training `model`, which is left with the weights of the selected epoch."""
     began = time.perf_counter()
     optimizer = torch.optim.Adam(
         model.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay
     )
-    record = Record(plan.patience)
+    record = Record(plan.patience, plan.ties)
     best: dict[str, Tensor] = {}
-    scene = Scene(model, task, split)
+    subject = ModelOnTask(model, task, split, plan)
     with torch.random.fork_rng(devices=[]):  # foreign modules draw from torch's global state
         torch.default_generator.manual_seed(seed)
         for epoch in range(plan.epochs):
-            loss = scene.step(optimizer, DropoutNoise(seed, epoch))
-            if record.add(EpochResult(loss, *scene.evaluate())):
+            loss = subject.step(optimizer, DropoutNoise(seed, epoch))
+            if record.add(EpochResult(loss, *subject.evaluate())):
                 best = {name: value.clone() for name, value in model.state_dict().items()}
-            if record.is_finished:
+            if callback is not None:
+                callback("fit", epoch, record.epochs[-1]._asdict())
+            if record.is_finished or plan.is_over(time.perf_counter() - began):
                 break
     model.load_state_dict(best)
     return record.history(time.perf_counter() - began)
 
 
-class Scene:
-    """A model before a task; what the model wants to know of the graph is prepared once."""
+class ModelOnTask:
+    """A model with its task; what the model wants to know of the graph is prepared once."""
 
-    def __init__(self, model: nn.Module, task: NodeTask, split: Split) -> None:
-        self.model, self.split, self.labels = model, split, task.labels
+    def __init__(self, model: nn.Module, task: NodeTask, split: Split, plan: TrainingPlan) -> None:
+        self.model, self.split = model, split
+        self.loss, self.quality = training_loss(task, split.train, plan), quality(task)
         self.forward = forward_on(model, task.features, task.graph)
 
     def step(self, optimizer: torch.optim.Optimizer, noise: DropoutNoise) -> float:
@@ -49,19 +58,18 @@ class Scene:
         self.model.train()
         optimizer.zero_grad()
         logits = self.forward(noise)
-        loss = cross_entropy(logits[self.split.train], self.labels[self.split.train])
+        loss = self.loss(logits, self.split.train)
         torch.autograd.backward(loss)
         optimizer.step()
         return float(loss.detach())
 
     @torch.no_grad()
     def evaluate(self) -> tuple[float, float, float]:
-        """Validation loss, validation accuracy and test accuracy, without dropout."""
+        """Validation loss, and accuracy (or R^2) of validation and test, without dropout."""
         self.model.eval()
-        logits, labels = self.forward(None), self.labels
-        val_loss = float(cross_entropy(logits[self.split.val], labels[self.split.val]))
-        val, test = (accuracy(logits, labels, part) for part in (self.split.val, self.split.test))
-        return val_loss, val, test
+        logits, split = self.forward(None), self.split
+        val, test = (float(self.quality(logits, part)) for part in (split.val, split.test))
+        return float(self.loss(logits, split.val)), val, test
 
 
 def accuracy(logits: Tensor, labels: Tensor, nodes: Tensor) -> float:

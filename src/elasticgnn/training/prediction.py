@@ -18,6 +18,11 @@ class Prediction:
 
     probability (n, classes); moved (n,): total variation distance in 0..1 between these and the
     class probabilities that the same model gives each node without any edge.
+
+    >>> from elasticgnn.training import predict
+    >>> said = predict(model, task.features, task.graph)
+    >>> said.probability.shape, said.label.shape, said.confidence.shape
+    (torch.Size([60, 2]), torch.Size([60]), torch.Size([60]))
     """
 
     probability: Tensor
@@ -34,12 +39,62 @@ class Prediction:
         return self.probability.amax(1)
 
 
+@dataclass(frozen=True, eq=False)
+class NumberPrediction:
+    """The number that a model gives every node.
+
+    value (n,); moved (n,): how far it is from what the same model says without any edge.
+    """
+
+    value: Tensor
+    moved: Tensor
+
+
+def tempered(
+    probability: Tensor, temperature: float, bias: tuple[float, ...] | None = None
+) -> Tensor:
+    """softmax(logits / temperature + bias) of the logits behind `probability`."""
+    if temperature == 1 and not bias:
+        return probability
+    logits = probability.clamp(min=1e-30).log() / temperature
+    return (logits + torch.tensor(bias) if bias else logits).softmax(1)
+
+
 @torch.no_grad()
-def predict(model: nn.Module, features: Tensor | SparseFeatures, graph: Graph) -> Prediction:
-    """The prediction of `model` without dropout."""
-    model.eval()
-    nobody = Graph.from_edge_index(graph.tail.new_empty(2, 0), graph.num_nodes)
-    alone, after = (
-        forward_on(model, features, edges)(None).double().softmax(1) for edges in (nobody, graph)
-    )
+def predict(
+    model: nn.Module,
+    features: Tensor | SparseFeatures,
+    graph: Graph,
+    *,
+    temperature: float = 1.0,
+    bias: tuple[float, ...] | None = None,
+) -> Prediction:
+    """The prediction of `model` without dropout, calibrated by `tempered`.
+
+    >>> from elasticgnn.training import predict
+    >>> predict(model, task.features, task.graph).label.shape
+    torch.Size([60])
+    """
+    said = outputs(model, features, graph)
+    alone, after = (tempered(rows.softmax(1), temperature, bias) for rows in said)
     return Prediction(after, (after - alone).abs().sum(1) / 2)
+
+
+@torch.no_grad()
+def outputs(
+    model: nn.Module, features: Tensor | SparseFeatures, graph: Graph
+) -> tuple[Tensor, Tensor]:
+    """The model's outputs (n, d) without any edge, and with the graph."""
+    model.eval()
+    edgeless = Graph.from_edge_index(graph.tail.new_empty(2, 0), graph.num_nodes)
+    both = (edgeless, graph)
+    alone, after = (forward_on(model, features, edges)(None).double() for edges in both)
+    return alone, after
+
+
+def predict_numbers(
+    model: nn.Module, features: Tensor | SparseFeatures, graph: Graph, unit: tuple[float, float]
+) -> NumberPrediction:
+    """The numbers that `model` gives, whose outputs are (number - unit[0]) / unit[1]."""
+    alone, after = (rows[:, 0] for rows in outputs(model, features, graph))
+    return NumberPrediction(unit[0] + unit[1] * after, unit[1] * (after - alone).abs())

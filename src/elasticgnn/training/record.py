@@ -6,6 +6,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from elasticgnn.training.history import History
+from elasticgnn.training.plan import Ties
 
 
 class EpochResult(NamedTuple):
@@ -18,24 +19,33 @@ class EpochResult(NamedTuple):
 
 
 class Record:
-    """Collects epochs; the first epoch of the highest validation accuracy is selected.
+    """Collects epochs; one of those with the highest validation accuracy is selected.
 
-    Without validation nodes the last epoch is.
+    ties: the one with the lowest validation loss, or the first; "loss only": the epoch with the
+    lowest validation loss of all. Without validation nodes the last epoch is selected.
     """
 
-    def __init__(self, patience: int | None) -> None:
-        self.patience = patience
+    def __init__(self, patience: int | None, ties: Ties = "loss") -> None:
+        self.patience, self.ties = patience, ties
         self.epochs: list[EpochResult] = []
         self.selected = 0
 
     def add(self, result: EpochResult) -> bool:
         """Whether this epoch is the new choice."""
         self.epochs.append(result)
-        best = self.epochs[self.selected].val_accuracy
-        if len(self.epochs) > 1 and not math.isnan(best) and result.val_accuracy <= best:
+        if len(self.epochs) > 1 and not self.is_better(result, self.epochs[self.selected]):
             return False
         self.selected = len(self.epochs) - 1
         return True
+
+    def is_better(self, result: EpochResult, best: EpochResult) -> bool:
+        """Whether an epoch is to be preferred to the best so far."""
+        if self.ties == "loss only" and not math.isnan(best.val_loss):
+            return result.val_loss < best.val_loss
+        if math.isnan(best.val_accuracy) or result.val_accuracy > best.val_accuracy:
+            return True
+        equal = result.val_accuracy == best.val_accuracy
+        return self.ties == "loss" and equal and result.val_loss < best.val_loss
 
     @property
     def is_finished(self) -> bool:
@@ -44,5 +54,6 @@ class Record:
         return self.patience is not None and waited >= self.patience
 
     def history(self, seconds: float, weights: dict[str, Tensor] | None = None) -> History:
+        """The curves and the selected epoch."""
         loss, val_loss, val_curve, test_curve = zip(*self.epochs, strict=True)
         return History(loss, val_loss, val_curve, test_curve, self.selected, seconds, weights)

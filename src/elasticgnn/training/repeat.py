@@ -11,12 +11,14 @@ from torch import nn
 
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.nn import ModelSettings
+from elasticgnn.training.elastic_form import as_elastic
 from elasticgnn.training.fit import fit
 from elasticgnn.training.history import History
 from elasticgnn.training.make_model import make_model
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.population import fit_population
-from elasticgnn.training.run import Run
+from elasticgnn.training.population.feature_orders import can_be_stored
+from elasticgnn.training.population.run import run_of
 
 Progress = Callable[[int, float], None]
 
@@ -55,43 +57,13 @@ def fit_repeatedly(
 ) -> Repeated:
     """`settings` trained on every split; split k is run with seed + k."""
     elastic = as_elastic(settings)
-    if elastic is None:
+    if elastic is None or plan.balanced or not can_be_stored(task.features):
         histories = fit_one_by_one(task, splits, settings, plan, seed, progress)
     else:
-        runs = [elastic_run(elastic, plan, split, seed + k) for k, split in enumerate(splits)]
-        histories = fit_population(
-            task,
-            runs,
-            steps=elastic.steps,
-            norm=elastic.norm,
-            concavity=elastic.concavity,
-            hidden_channels=elastic.hidden_channels,
-            epochs=plan.epochs,
-            patience=plan.patience,
-            keep_weights=True,
-            progress=progress,
-        )
+        runs = [run_of(elastic, plan, split, seed + k) for k, split in enumerate(splits)]
+        histories = fit_population(task, runs, elastic, plan, keep_weights=True, progress=progress)
         histories = [rename_weights(history, settings) for history in histories]
     return Repeated(settings, tuple(splits), tuple(histories))
-
-
-def as_elastic(settings: ModelSettings) -> ModelSettings | None:
-    """The settings as those of a plain two-layer ElasticGNN; None for other models."""
-    if settings.num_layers != 2 or settings.batch_norm:
-        return None
-    if settings.name == "elastic":
-        return settings
-    if settings.name == "mlp":
-        return replace(settings, name="elastic", lambda1=0.0, lambda2=0.0, norm="l21", steps=0)
-    if settings.name == "appnp":
-        lambda2 = 1 / settings.alpha - 1 if settings.alpha > 0 else math.inf
-        return replace(settings, name="elastic", lambda1=0.0, lambda2=lambda2, norm="l21")
-    return None
-
-
-def elastic_run(s: ModelSettings, plan: TrainingPlan, split: Split, seed: int) -> Run:
-    rates = plan.learning_rate, plan.weight_decay, s.dropout
-    return Run(split, seed, *rates, s.lambda1, s.lambda2)
 
 
 def rename_weights(history: History, settings: ModelSettings) -> History:

@@ -10,7 +10,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean, standard deviation and half-width of the 95 % interval of the mean (Student's t)."""
+    """Mean, standard deviation and half-width of the 95 % interval of the mean (Student's t).
+
+    >>> from elasticgnn.experiment import summarize
+    >>> found = summarize([0.7, 0.8, 0.9])
+    >>> round(found.mean, 2), found.low < found.mean < found.high
+    (0.8, True)
+    """
 
     mean: float
     deviation: float
@@ -19,15 +25,22 @@ class Summary:
 
     @property
     def low(self) -> float:
+        """Lower end of the 95 % interval."""
         return self.mean - self.margin
 
     @property
     def high(self) -> float:
+        """Upper end of the 95 % interval."""
         return self.mean + self.margin
 
 
 def summarize(values: Sequence[float]) -> Summary:
-    """The summary of at least one number; one alone has neither deviation nor margin (nan)."""
+    """The summary of at least one number; one alone has neither deviation nor margin (nan).
+
+    >>> from elasticgnn.experiment import summarize
+    >>> summarize([0.5, 0.5]).deviation
+    0.0
+    """
     from scipy.stats import t
 
     if not values:

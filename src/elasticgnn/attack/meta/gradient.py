@@ -38,9 +38,11 @@ class AttackLoss:
     kind: str = "cross_entropy"
 
     def value(self, logits: Tensor) -> float:
+        """The weighted sum of the attacker's losses over the nodes."""
         return float((self.weight * self.rows(logits)).sum())
 
     def rows(self, logits: Tensor) -> Tensor:
+        """The attacker's loss of every node, (n,)."""
         return find_loss(self.kind)(logits, self.target.argmax(1))
 
     def derivative(self, logits: Tensor) -> Tensor:

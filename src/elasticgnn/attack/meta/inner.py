@@ -19,6 +19,10 @@ class InnerTraining:
     """How the surrogate is trained: plain gradient descent with momentum on two matrices.
 
     The weights start uniform in +-weight_scale * sqrt(6 / (rows + columns)).
+
+    >>> from elasticgnn.attack import InnerTraining
+    >>> InnerTraining(steps=10).momentum
+    0.9
     """
 
     steps: int = 100

@@ -40,6 +40,11 @@ def metattack(
 
     Goes on from the flips of `after`, which count in the budget, where given. Stops early when no
     allowed flip is left.
+
+    >>> from elasticgnn.attack import AttackBudget, InnerTraining, MetattackSettings, metattack
+    >>> settings = MetattackSettings(inner=InnerTraining(steps=5))
+    >>> len(metattack(task, split, AttackBudget(edges=2), settings, generator))
+    2
     """
     state = Flippable(task.graph, settings.constraints)
     adjacency = state.adjacency(settings.dtype)

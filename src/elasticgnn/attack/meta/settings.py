@@ -22,6 +22,10 @@ class MetattackSettings:
     drawn anew for each gradient; False draws them once for the whole attack (the authors' code).
     features: "binary" trains the surrogate on which words occur, whatever their weight ("auto":
     when less than half of the matrix is filled), because the inner loop's fixed step needs it.
+
+    >>> from elasticgnn.attack import InnerTraining, MetattackSettings
+    >>> MetattackSettings(inner=InnerTraining(steps=10)).objective
+    'self'
     """
 
     objective: str = "self"

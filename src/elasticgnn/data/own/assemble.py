@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from elasticgnn.data.labels import natural
+from elasticgnn.data.own.ids import IdIndex, Ids, in_order
 from elasticgnn.data.own.records import EdgeRows, FeatureRows, LabelRows
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
 from elasticgnn.data.own.table import short
+from elasticgnn.data.own.targets import (
+    Target,
+    label_notes,
+    labelled_nodes,
+    number_classes,
+    number_notes,
+    number_values,
+    one_spelling,
+)
 from elasticgnn.data.task import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
@@ -20,22 +30,58 @@ from elasticgnn.graph import Graph
 LARGE = 100.0  # features beyond this are worth a note
 
 
-def assemble(edges: EdgeRows, features: FeatureRows | None, labels: LabelRows | None) -> NodeTask:
+def assemble(
+    edges: EdgeRows,
+    features: FeatureRows | None,
+    labels: LabelRows | None,
+    target: Target = "class",
+) -> NodeTask:
     """The task of the three, nodes in the order of the features, or of first mention."""
-    ids = node_order(edges, features)
-    place = {node: number for number, node in enumerate(ids)}
+    place = IdIndex(node_order(edges, features))
     graph, notes = build_graph(edges, place, None if features is None else features.path)
-    notes = (*notes, *feature_notes(features))
-    class_names, numbers = number_classes(labels, place, edges.path)
-    return NodeTask(
+    task = NodeTask(
         name=edges.path.stem,
         graph=graph,
         features=structural_features(graph) if features is None else features.values,
-        labels=numbers,
-        class_names=class_names,
-        node_ids=whole_numbers(ids) or ids,
-        notes=(*edges.notes, *notes),
+        labels=torch.full((len(place),), -1, dtype=torch.int64),
+        class_names=(),
+        node_ids=tuple(place.ids.tolist()),
+        notes=(*edges.notes, *notes, *feature_notes(features)),
+        feature_names=None if features is None else features.names,
+        made_features=features is None,
+        categories=() if features is None else features.categories,
+        missing=None if features is None else features.missing,
     )
+    return task if labels is None else with_target(task, labels, place, edges.path, target)
+
+
+def with_target(
+    task: NodeTask, labels: LabelRows, place: IdIndex, edge_path: Path, target: Target
+) -> NodeTask:
+    """The task with what is known of its nodes: classes, or numbers."""
+    further = label_columns(labels, place, edge_path)
+    if target == "number":
+        values = number_values(labels, place, edge_path)
+        notes = (*task.notes, *number_notes(labels, values))
+        return replace(task, values=values, notes=notes, label_columns=further)
+    labels = one_spelling(labels)
+    names, numbers = number_classes(labels, place, edge_path)
+    notes = (*task.notes, *label_notes(labels, names))
+    return replace(task, class_names=names, labels=numbers, notes=notes, label_columns=further)
+
+
+def label_columns(labels: LabelRows, place: IdIndex, edge_path: Path) -> dict[str, tuple[str, ...]]:
+    """The further columns that were asked for, one text per node, empty where there is none."""
+    if not labels.extra:
+        return {}
+    nodes = labelled_nodes(labels, place, edge_path).tolist()
+    found = {}
+    for name, cells in labels.extra.items():
+        texts = [""] * len(place)
+        for node, cell in zip(nodes, cells, strict=True):
+            texts[node] = cell
+        found[name] = tuple(texts)
+    return found
 
 
 def feature_notes(features: FeatureRows | None) -> tuple[str, ...]:
@@ -46,38 +92,26 @@ def feature_notes(features: FeatureRows | None) -> tuple[str, ...]:
     numbers = values.value if isinstance(values, SparseFeatures) else values
     largest = float(numbers.abs().max()) if numbers.numel() else 0.0
     if largest <= LARGE:
-        return ()
+        return features.notes
     return (
+        *features.notes,
         f"{features.path.name}: values reach {largest:.3g}; scaled to about 1 they train better",
     )
 
 
-def node_order(edges: EdgeRows, features: FeatureRows | None) -> tuple[str, ...]:
+def node_order(edges: EdgeRows, features: FeatureRows | None) -> Ids:
     """Every node's id once."""
     if features is not None:
-        return tuple(features.ids)
-    if edges.nodes is not None:
-        return edges.nodes
-    pairs = zip(edges.source, edges.target, strict=True)
-    ids = tuple(dict.fromkeys(chain.from_iterable(pairs)))
-    numbers = whole_numbers(ids)
-    return tuple(map(str, sorted(numbers))) if numbers else ids
-
-
-def whole_numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
-    """The ids as numbers when each is written as a plain whole number, else None."""
-    plain = (node.isascii() and node.isdigit() and len(node) < 19 for node in ids)
-    if not all(plain) or any(node != str(int(node)) for node in ids):
-        return None
-    return tuple(int(node) for node in ids)
+        return features.ids
+    return edges.nodes if edges.nodes is not None else in_order([edges.source, edges.target])
 
 
 def build_graph(
-    edges: EdgeRows, place: dict[str, int], feature_path: Path | None
+    edges: EdgeRows, place: IdIndex, feature_path: Path | None
 ) -> tuple[Graph, tuple[str, ...]]:
     """The undirected graph of the rows, and notes on what was dropped or merged."""
     ends = [find_ends(edges, axis, place, feature_path) for axis in ("source", "target")]
-    index = torch.tensor(ends, dtype=torch.int64)
+    index = torch.stack([torch.from_numpy(end) for end in ends])
     weight = torch.ones(index.shape[1], dtype=torch.float64)
     if edges.weight is not None:
         weight = torch.from_numpy(edges.weight)
@@ -113,57 +147,15 @@ def merge_rows(index: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, int]:
 
 
 def find_ends(
-    edges: EdgeRows, axis: str, place: dict[str, int], feature_path: Path | None
-) -> list[int]:
-    ends: list[str] = edges.source if axis == "source" else edges.target
-    try:
-        return [place[end] for end in ends]
-    except KeyError:
-        row = next(row for row, end in enumerate(ends) if end not in place)
+    edges: EdgeRows, axis: str, place: IdIndex, feature_path: Path | None
+) -> NDArray[np.int64]:
+    """The node number of one end of every edge (m,); ValueError names the first unknown id."""
+    ends: Ids = edges.source if axis == "source" else edges.target
+    found = place.find(ends)
+    if len(found) and int(found.min()) < 0:
+        row = int(np.argmin(found))
         where = f"{edges.path}, row {edges.line[row]}, column {axis!r}"
         raise ValueError(
-            f"{where}: the node must have features in {feature_path}, got {short(ends[row])!r}"
-        ) from None
-
-
-def number_classes(
-    labels: LabelRows | None, place: dict[str, int], edge_path: Path
-) -> tuple[tuple[str, ...], Tensor]:
-    """Class names, numbers before words, and each node's class number or -1."""
-    numbers = torch.full((len(place),), -1, dtype=torch.int64)
-    if labels is None:
-        return (), numbers
-    check_known(labels, place, edge_path)
-    names = tuple(sorted({name for name in labels.names if name is not None}, key=natural))
-    if len(names) < 2:
-        found = f"only {short(names[0])!r}" if names else "none"
-        raise ValueError(
-            f"{labels.path}, column {labels.column}: must name at least 2 classes, got {found}"
+            f"{where}: the node must have features in {feature_path}, got {short(str(ends[row]))!r}"
         )
-    number = {name: position for position, name in enumerate(names)}
-    listed = [(place[node], number[name]) for node, name in known_pairs(labels)]
-    nodes, classes = np.array(listed, dtype=np.int64).T
-    numbers[torch.from_numpy(nodes)] = torch.from_numpy(classes)
-    return names, numbers
-
-
-def known_pairs(labels: LabelRows) -> list[tuple[str, str]]:
-    pairs = zip(labels.ids, labels.names, strict=True)
-    return [(node, name) for node, name in pairs if name is not None]
-
-
-def check_known(labels: LabelRows, place: dict[str, int], edge_path: Path) -> None:
-    """Refuses labels of nodes that are not in the graph."""
-    unknown = [row for row, node in enumerate(labels.ids) if node not in place]
-    if not unknown:
-        return
-    if len(unknown) == len(labels.ids):
-        raise ValueError(
-            f"{labels.path} must label nodes of {edge_path}, got no id in common "
-            f"(the first is {short(labels.ids[0])!r})"
-        )
-    row = unknown[0]
-    raise ValueError(
-        f"{labels.path}, row {labels.line[row]}, column {labels.id_column}: "
-        f"the node must be in {edge_path}, got {short(labels.ids[row])!r}"
-    )
+    return found

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import torch
 
+from elasticgnn.data.own.ids import id_array
 from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
 from elasticgnn.data.own.table import is_missing, short
 
@@ -43,6 +44,7 @@ def read_graphml(path: Path) -> FileContent:
 
 
 def parse(path: Path) -> Document:
+    """Nodes and edges of a GraphML file with their values; ValueError if it is none."""
     document, keys = Document(), dict[str, str]()
     try:
         root = ElementTree.parse(path).getroot()
@@ -66,10 +68,12 @@ def parse(path: Path) -> Document:
 
 
 def local(tag: object) -> str:
+    """A tag without its XML namespace."""
     return str(tag).rpartition("}")[2]
 
 
 def required(element: ElementTree.Element, name: str, path: Path) -> str:
+    """An attribute that must be there; ValueError without it."""
     value = element.get(name)
     if not value:
         raise ValueError(f"{path}: each <{local(element.tag)}> must have {name!r}, got one without")
@@ -77,11 +81,13 @@ def required(element: ElementTree.Element, name: str, path: Path) -> str:
 
 
 def values(element: ElementTree.Element, keys: dict[str, str]) -> dict[str, str]:
+    """The <data> of an element by attribute name."""
     data = (child for child in element if local(child.tag) == "data")
     return {keys.get(c.get("key", ""), c.get("key", "")): (c.text or "").strip() for c in data}
 
 
 def graphml_edges(document: Document, path: Path) -> EdgeRows:
+    """The edges with weights, 1 where none is written; ValueError names a bad edge."""
     weighted = any("weight" in data for _, _, data in document.edges)
     weight = np.ones(len(document.edges))
     for number, (source, target, data) in enumerate(document.edges):
@@ -97,15 +103,16 @@ def graphml_edges(document: Document, path: Path) -> EdgeRows:
             )
     return EdgeRows(
         path,
-        [source for source, _, _ in document.edges],
-        [target for _, target, _ in document.edges],
+        id_array(source for source, _, _ in document.edges),
+        id_array(target for _, target, _ in document.edges),
         weight if weighted else None,
         list(range(1, len(document.edges) + 1)),
-        tuple(document.nodes),
+        id_array(document.nodes),
     )
 
 
 def number_or_nan(text: str) -> float:
+    """The number (true and false are 1 and 0), NaN if it is none."""
     try:
         return float({"true": "1", "false": "0"}.get(text.lower(), text))
     except ValueError:
@@ -131,7 +138,7 @@ def node_numbers(document: Document, ids: list[str], path: Path) -> FeatureRows 
             f"{path}, node {short(node)!r}, attribute {name!r}: must be a finite number, "
             f"got {short(document.nodes[node][name])!r}"
         )
-    return FeatureRows(path, ids, values)
+    return FeatureRows(path, id_array(ids), values, tuple(names))
 
 
 def node_labels(document: Document, ids: list[str], path: Path) -> LabelRows | None:
@@ -140,5 +147,5 @@ def node_labels(document: Document, ids: list[str], path: Path) -> LabelRows | N
         texts = [document.nodes[node].get(key, "") for node in ids]
         if any(texts):
             names = [None if is_missing(text) else text for text in texts]
-            return LabelRows(path, ids, names, list(range(1, len(ids) + 1)), key)
+            return LabelRows(path, id_array(ids), names, list(range(1, len(ids) + 1)), key)
     return None

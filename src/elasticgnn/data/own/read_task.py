@@ -6,57 +6,90 @@ from pathlib import Path
 
 from elasticgnn.data.own.arrays import read_archive, read_feature_archive, read_label_archive
 from elasticgnn.data.own.assemble import assemble
+from elasticgnn.data.own.edge_table import read_edge_table
+from elasticgnn.data.own.feature_table import read_feature_table
 from elasticgnn.data.own.graphml import read_graphml
+from elasticgnn.data.own.label_table import read_label_table
+from elasticgnn.data.own.layout import USUAL, TableLayout
+from elasticgnn.data.own.networks import NETWORKS, read_network
 from elasticgnn.data.own.records import FeatureRows, FileContent, LabelRows
-from elasticgnn.data.own.table import DELIMITERS, check_path
-from elasticgnn.data.own.tables import read_edge_table, read_feature_table, read_label_table
+from elasticgnn.data.own.sheet import SHEETS
+from elasticgnn.data.own.table import check_path
+from elasticgnn.data.own.targets import TARGETS, Target
+from elasticgnn.data.own.text import DELIMITERS, PACKED, table_ending
 from elasticgnn.data.task import NodeTask
 
-TABLES = (*DELIMITERS, ".parquet")
+TABLES = (*DELIMITERS, ".parquet", *SHEETS)
 
 
 def read_task(
-    edges: str | Path, features: str | Path | None = None, labels: str | Path | None = None
+    edges: str | Path,
+    features: str | Path | None = None,
+    labels: str | Path | None = None,
+    *,
+    target: Target = "class",
+    layout: TableLayout = USUAL,
 ) -> NodeTask:
     """The task that the files describe; each row of `edges` is one undirected edge.
 
-    The format follows the name: .csv, .tsv, .parquet, .npz, .graphml (edges only). Node ids are
-    whole numbers or any text. The nodes are those of the feature file, or else those of the
-    edges. Labels may be missing. Without features, stand-ins are made from the graph, and
-    `notes` says so. Whatever does not fit together is a ValueError naming file, row and column.
+    The format follows the name: .csv, .tsv, .txt (these also as .gz or .zip), .parquet, .xlsx,
+    .npz; for edges also .graphml, .gexf, .gml, .json (node-link) and .mtx (Matrix Market). Node
+    ids are whole numbers or any text. The nodes are those of the feature file, or else those of
+    the edges. Labels may be missing; target: whether they name classes, or are numbers to be
+    predicted. Words among the features become columns of 0 and 1, missing numbers the median.
+    Without features, stand-ins are made from the graph. `notes` says what was done. Whatever does
+    not fit together is a ValueError naming file, row and column.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from elasticgnn.data import read_task
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "edges.csv"
+    ...     _ = path.write_text(chr(10).join(["source,target", "ana,bo", "bo,cem"]))
+    ...     read_task(path).node_ids
+    ('ana', 'bo', 'cem')
     """
-    content = read_edges(Path(edges))
+    if target not in TARGETS:
+        raise ValueError(f"target must be one of {TARGETS}, got {target!r}")
+    content = read_edges(Path(edges), layout)
     if content.edges is None:
         raise ValueError(f"{edges} must hold edges, got none (edge_index or a sparse matrix)")
-    feature_rows = content.features if features is None else read_features(Path(features))
-    label_rows = content.labels if labels is None else read_labels(Path(labels))
-    return assemble(content.edges, feature_rows, label_rows)
+    feature_rows = content.features if features is None else read_features(Path(features), layout)
+    label_rows = content.labels if labels is None else read_labels(Path(labels), layout)
+    return assemble(content.edges, feature_rows, label_rows, target)
 
 
-def read_edges(path: Path) -> FileContent:
+def read_edges(path: Path, layout: TableLayout = USUAL) -> FileContent:
     """Edges, and what else a graph file brings along."""
-    kind = file_kind(path, (*TABLES, ".npz", ".graphml"))
+    kind = file_kind(path, (*TABLES, ".npz", ".graphml", *NETWORKS))
     if kind == ".npz":
         return read_archive(path)
+    if kind in NETWORKS:
+        return read_network(path, kind)
     if kind == ".graphml":
         return read_graphml(path)
-    return FileContent(edges=read_edge_table(path))
+    return FileContent(edges=read_edge_table(path, layout))
 
 
-def read_features(path: Path) -> FeatureRows:
+def read_features(path: Path, layout: TableLayout = USUAL) -> FeatureRows:
+    """Feature rows of a table, Parquet file or archive."""
     kind = file_kind(path, (*TABLES, ".npz"))
-    return read_feature_archive(path) if kind == ".npz" else read_feature_table(path)
+    return read_feature_archive(path) if kind == ".npz" else read_feature_table(path, layout)
 
 
-def read_labels(path: Path) -> LabelRows:
+def read_labels(path: Path, layout: TableLayout = USUAL) -> LabelRows:
+    """Label rows of a table or archive."""
     kind = file_kind(path, (*TABLES, ".npz"))
-    return read_label_archive(path) if kind == ".npz" else read_label_table(path)
+    if kind == ".npz" and layout.further:
+        raise ValueError(f"{path} must be a table to have a column {layout.further[0]!r}, got .npz")
+    return read_label_archive(path) if kind == ".npz" else read_label_table(path, layout)
 
 
 def file_kind(path: Path, known: tuple[str, ...]) -> str:
     """The lower-case ending of a file that is there, not empty, and of a known kind."""
     check_path(path)
-    kind = path.suffix.lower()
-    if kind not in known:
+    kind = table_ending(path)
+    packed = path.suffix.lower() in PACKED
+    if kind not in known or (packed and kind not in DELIMITERS):
         raise ValueError(f"{path} must end in {', '.join(known)}, got {kind or 'no ending'!r}")
     return kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,44 +10,55 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from elasticgnn.data.own.ids import Ids
 from elasticgnn.features import SparseFeatures
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EdgeRows:
     """One row per listed edge, by the ids of its ends; `line` is where it stands in the file."""
 
     path: Path
-    source: list[str]
-    target: list[str]
+    source: Ids
+    target: Ids
     weight: NDArray[np.float64] | None
-    line: list[int]
-    nodes: tuple[str, ...] | None = None  # every node, when the file itself lists them
+    line: Sequence[int]
+    nodes: Ids | None = None  # every node, when the file itself lists them
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """One row of numbers per node."""
+    """One row of numbers per node.
+
+    categories: columns of words, each of whose values has a column `name=value` of 0 and 1;
+    missing (k, 2): row and column of cells that were empty and hold the column's median.
+    """
 
     path: Path
-    ids: list[str]
+    ids: Ids
     values: Tensor | SparseFeatures
+    names: tuple[str, ...] | None = None  # of the columns, where the file names them
+    notes: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    missing: Tensor | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelRows:
-    """One class name, or None, per listed node."""
+    """One class name, or None, per listed node; extra: further columns that were asked for."""
 
     path: Path
-    ids: list[str]
+    ids: Ids
     names: list[str | None]
-    line: list[int]
+    line: Sequence[int]
     column: str = "label"
     id_column: str = "id"
+    notes: tuple[str, ...] = ()
+    extra: dict[str, list[str]] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileContent:
     """All that one file holds; a graph file may bring features and labels along."""
 

@@ -9,11 +9,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+from elasticgnn.data.own.sheet import SHEETS, read_sheet
+from elasticgnn.data.own.text import (
+    DELIMITERS,
+    find_delimiter,
+    read_text,
+    table_ending,
+    with_decimal_points,
+    without_comments,
+)
+from elasticgnn.extras import optional_imports
+
+if TYPE_CHECKING:
+    import pyarrow
+
+NEO4J_ROLES = {"start_id": "source", "end_id": "target", "id": "id", "label": "label"}
+NEO4J_TYPES = ("int", "long", "float", "double", "boolean", "byte", "short", "string")
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "?"})
 SPACE = re.compile(r"[^\S\n]")  # white space besides line ends
+FREE_CELLS = 2_000_000  # of a Parquet file, whatever its size
 SHOWN = 40  # characters of a bad cell that a message repeats
 
 
@@ -28,10 +44,12 @@ class Table:
     header: tuple[str, ...] | None
     rows: list[list[str]]
     line: Sequence[int]
+    notes: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
-        return len(self.rows[0])
+        """Number of columns."""
+        return len(self.rows[0] if self.header is None else self.header)
 
     def column_name(self, position: int) -> str:
         """The header's name of a column, else its number counted from 1."""
@@ -44,14 +62,17 @@ class Table:
 
 
 def short(text: str) -> str:
+    """The text, cut where a message would become too long."""
     return text if len(text) <= SHOWN else text[:SHOWN] + "…"
 
 
 def is_missing(cell: str) -> bool:
+    """Whether the cell spells a missing value."""
     return cell.lower() in MISSING
 
 
 def is_number(cell: str) -> bool:
+    """Whether the cell spells a number."""
     try:
         float(cell)
     except ValueError:
@@ -69,27 +90,23 @@ def check_path(path: Path) -> None:
         raise ValueError(f"{path} must have rows, got an empty file")
 
 
-def read_lines(path: Path) -> Table:
-    """All lines of a CSV, TSV or Parquet file; a Parquet file's names are its header."""
-    if path.suffix.lower() == ".parquet":
+def read_lines(path: Path, encoding: str | None = None) -> Table:
+    """All lines of a CSV, TSV, Excel or Parquet file; a Parquet file's names are its header."""
+    ending = table_ending(path)
+    if ending == ".parquet":
         return read_parquet(path)
-    text = read_text(path)
-    rows, line = split_text(path, text, DELIMITERS[path.suffix.lower()])
+    if ending in SHEETS:
+        rows, line, notes = read_sheet(path)
+        check_widths(path, rows, line, ",")
+        return Table(path, None, rows, line, notes)
+    text, notes = read_text(path, encoding)
+    text = without_comments(text) if ending == ".txt" else text
+    delimiter = find_delimiter(text, DELIMITERS[ending])
+    rows, line = split_text(path, text, delimiter)
+    rows = with_decimal_points(rows) if delimiter == ";" else rows
     if not rows:
         raise ValueError(f"{path} must have rows, got only blank lines")
-    return Table(path, None, rows, line)
-
-
-def read_text(path: Path) -> str:
-    content = path.read_bytes()
-    if b"\0" in content:
-        raise ValueError(f"{path} must be a text file, got binary content")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = content[: error.start].count(b"\n") + 1
-        byte = content[error.start]
-        raise ValueError(f"{path}, row {row}: text must be UTF-8, got byte 0x{byte:02x}") from None
+    return Table(path, None, rows, line, notes)
 
 
 def split_text(path: Path, text: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
@@ -116,7 +133,7 @@ def check_widths(path: Path, rows: list[list[str]], line: list[int], delimiter: 
     widths = list(map(len, rows))
     expected = widths[0] if widths else 2
     if expected == 1:
-        name = {",": "commas", "\t": "tabs"}[delimiter]
+        name = {",": "commas", "\t": "tabs", ";": "semicolons"}[delimiter]
         raise ValueError(
             f"{path}, row {line[0]}: columns must be separated by {name}, "
             f"got one column {short(rows[0][0])!r}"
@@ -129,21 +146,36 @@ def check_widths(path: Path, rows: list[list[str]], line: list[int], delimiter: 
         )
 
 
-def read_parquet(path: Path) -> Table:
-    """The columns of a Parquet file as text; needs pyarrow."""
+def open_parquet(path: Path) -> pyarrow.Table:
+    """The typed columns of a Parquet file that has rows; needs pyarrow."""
     try:
-        from pyarrow import ArrowException, parquet
+        with optional_imports():
+            from pyarrow import ArrowException, parquet
     except ImportError:
-        raise ValueError(f"{path} needs pyarrow: pip install 'elasticgnn[tables]'") from None
+        raise ValueError(f"{path} needs pyarrow: pip install 'elasticgnn[data]'") from None
     try:
+        check_cells(path, parquet.read_metadata(path))
         content = parquet.read_table(path)
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path} must be a Parquet file, got: {first_line(error)}") from None
+    if content.num_rows == 0:
+        raise ValueError(f"{path} must have rows, got none")
+    return content
+
+
+def read_parquet(path: Path) -> Table:
+    """The columns of a Parquet file as text."""
+    content = open_parquet(path)
     columns = [[cell_text(cell) for cell in column.to_pylist()] for column in content.columns]
     rows = [list(cells) for cells in zip(*columns, strict=True)]
-    if not rows:
-        raise ValueError(f"{path} must have rows, got none")
     return Table(path, tuple(content.column_names), rows, range(1, len(rows) + 1))
+
+
+def check_cells(path: Path, about: Any) -> None:
+    """Refuses a file whose few bytes stand for more cells than the memory should take."""
+    cells = about.num_rows * about.num_columns
+    if cells > max(FREE_CELLS, path.stat().st_size):
+        raise ValueError(f"{path} must have no more cells than bytes, got {cells}")
 
 
 def cell_text(cell: Any) -> str:
@@ -158,6 +190,7 @@ def cell_text(cell: Any) -> str:
 
 
 def first_line(error: BaseException) -> str:
+    """The first line of an error's message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
 
@@ -168,11 +201,20 @@ def with_header(table: Table, is_header: bool) -> Table:
         return table
     if len(table.rows) == 1:
         raise ValueError(f"{table.path} must have rows below the header, got none")
-    header, line = tuple(table.rows[0]), list(table.line[1:])
+    header, line = tuple(map(plain_name, table.rows[0])), list(table.line[1:])
     repeated = {name for name in header if header.count(name) > 1} if len(header) < 1000 else set()
     if repeated:
         raise ValueError(
             f"{table.path}, row {table.line[0]}: column names must differ, "
             f"got {short(min(repeated))!r} twice"
         )
-    return Table(table.path, header, table.rows[1:], line)
+    return Table(table.path, header, table.rows[1:], line, table.notes)
+
+
+def plain_name(name: str) -> str:
+    """A column name without the marks of Neo4j's import files (id:ID, :START_ID, age:int)."""
+    before, colon, mark = name.partition(":")
+    kind = mark.partition("(")[0].lower()
+    if colon and kind in NEO4J_ROLES:
+        return NEO4J_ROLES[kind]
+    return before if colon and before and kind.removesuffix("[]") in NEO4J_TYPES else name

@@ -29,6 +29,21 @@ function overviewCard(study) {
     total ? element("div", { class: "share" }, ...["within", "above", "below"].map(part)) : null);
 }
 
+/** The paper's sentences with what the records say, every comparison folded below. */
+function claimsSection(claims) {
+  const marks = { true: "yes", false: "no", null: "open" };
+  const cases = (claim) => element("details", {},
+    element("summary", {}, `${claim.held} of ${claim.judged} cases${claim.cases.length > claim.judged ? `, ${claim.cases.length - claim.judged} open` : ""}`),
+    ...claim.cases.map(([name, holds, figure]) => element("p", { class: "note" }, `${marks[holds]}: ${name}, ${figure}`)));
+  const rows = claims.rows.map((claim) => element("tr", {}, element("th", { scope: "row" }, heading(claim.study)),
+    element("td", {}, claim.sentence), element("td", {}, claim.verdict), element("td", {}, cases(claim))));
+  const head = element("tr", {}, ...["study", "the paper says", "records say", "cases"].map((title) => element("th", {}, title)));
+  return element("section", { id: "claims" }, element("h2", {}, "What the paper says, and what the records say"),
+    element("p", { class: "note" }, claims.rule),
+    element("div", { class: "scroll", tabindex: "0" },
+      element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows))));
+}
+
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
 }
@@ -39,11 +54,11 @@ function start() {
   dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
   document.getElementById("theme").addEventListener("click", () =>
     setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-  document.getElementById("nav").append(...DATA.studies.map((study) =>
+  document.getElementById("nav").append(element("a", { href: "#claims" }, "Claims"), ...DATA.studies.map((study) =>
     element("a", { href: `#${study.name}` }, heading(study.name))));
   document.getElementById("overview").append(element("div", { class: "cards" }, ...DATA.studies.map(overviewCard)));
   document.getElementById("studies").append(...(DATA.studies.length
-    ? DATA.studies.map(studySection) : [element("p", {}, "No results are stored yet.")]));
+    ? [claimsSection(DATA.claims), ...DATA.studies.map(studySection)] : [element("p", {}, "No results are stored yet.")]));
   const dialog = document.getElementById("cell");
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 }

@@ -45,7 +45,7 @@ function tableCell(study, entry, best) {
   if (!entry) return element("td", {}, "");
   if (!entry.ours) return element("td", {}, element("small", {}, entry.paper ? `paper ${meanAndStd(entry.paper, study.digits)}` : ""));
   const mark = { above: " ↑", below: " ↓" }[entry.verdict] || "";
-  const number = element("span", { class: entry.ours[0] === best ? "best" : "" }, meanAndStd(entry.ours, study.digits) + mark);
+  const number = element("span", { class: entry.ours[0] === best ? "best" : "" }, meanAndStd(entry.ours, study.digits) + (entry.search === "fixed" ? "°" : "") + mark);
   const fewer = entry.runs.length === study.runs ? null : element("small", {}, `${entry.runs.length} runs`);
   const paper = entry.paper ? element("small", {}, `paper ${meanAndStd(entry.paper, study.digits)}`) : null;
   const button = element("button", { type: "button", class: entry.verdict, title: entry.verdict,

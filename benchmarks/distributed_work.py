@@ -1,0 +1,71 @@
+"""What one process of the distributed benchmark does: `python distributed_work.py JOB FOLDER OUT`.
+
+Started by bench_distributed.py with torchrun's variables; writes OUT-P-RANK.json.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from elasticgnn import ElasticPenalty
+from elasticgnn.distributed import DistributedGraph, PartitionFolder, elastic_message_passing
+from elasticgnn.distributed.group import process_group
+
+PENALTY, STEPS = ElasticPenalty(0.5, 3.0), 10
+
+
+def peak_bytes() -> int:
+    """Largest memory of this process that was not files, since its start."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+
+
+def timed(graph: DistributedGraph, width: int, rounds: int, gradient: bool) -> dict[str, object]:
+    """Wall and processor seconds of the operator, best of the rounds; bytes sent per call."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(graph.num_owned, width, generator=generator)
+    if gradient:
+        x.requires_grad_()
+    wall, cpu, sent = [], [], 0
+    for _ in range(rounds + 1):
+        if dist.is_initialized():
+            dist.barrier()
+        before = graph.exchange.count["bytes"]
+        begin, cpu_begin = time.perf_counter(), time.process_time()
+        out = elastic_message_passing(x, graph, PENALTY, STEPS)
+        if gradient:
+            torch.autograd.grad(out.sum(), x)
+        wall.append(time.perf_counter() - begin)
+        cpu.append(time.process_time() - cpu_begin)
+        sent = graph.exchange.count["bytes"] - before
+    return {"wall": wall[1:], "cpu": cpu[1:], "bytes": sent, "halo": graph.num_halo}
+
+
+def speed(folder: Path) -> dict[str, object]:
+    """Times of the cases in the job's file."""
+    graph = PartitionFolder(folder).graph()
+    found: dict[str, object] = {
+        "owned": graph.num_owned,
+        "edges": graph.local.num_edges,
+        "halo": graph.num_halo,
+    }
+    for case in json.loads(os.environ["CASES"]):
+        width, rounds, gradient = case
+        found[f"{width}{'-gradient' if gradient else ''}"] = timed(graph, width, rounds, gradient)
+    found["peak"] = peak_bytes()
+    found["cpu"] = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    return found
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    job, where, out = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    with process_group() as (rank, processes):
+        result = {"speed": speed}[job](where)
+        out.with_name(f"{out.name}-{processes}-{rank}.json").write_text(json.dumps(result))

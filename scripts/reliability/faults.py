@@ -1,0 +1,292 @@
+"""make faults: commands killed at any moment, disks that are full, folders that are closed.
+
+Every command runs undisturbed first. Then it is killed (SIGKILL) at moments drawn over its whole
+running time, half of them from its last fifth, where files are written: afterwards its output must
+be the old file or the one of the undisturbed run, with nothing left beside it. What can go on (a
+study, a partition, a download) goes on after each kill and must end as if undisturbed. A stopped
+database server and a database on a full disk are tests: tests/experiment/test_storage_faults.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forked import Ended, full_disk, run, run_together, warm_up, without_rights
+from mirror import mirror
+
+from elasticgnn.data.files import data_folder
+from elasticgnn.files import write_whole
+
+RECORD = Path(__file__).parents[2] / "results" / "reliability" / "faults.json"
+OLD = b"the old file"
+FETCHED = "planetoid/ind.cora.graph"
+
+
+@dataclass(frozen=True)
+class Command:
+    """Arguments, and the file or folder that they write; `goes_on`: a second call finishes it."""
+
+    arguments: tuple[str, ...]
+    output: str
+    goes_on: bool = False
+
+    def writing_to(self, folder: Path) -> list[str]:
+        """The arguments with the output in another folder."""
+        return [word if word != self.output else f"{folder}/{word}" for word in self.arguments]
+
+
+def commands(address: str) -> dict[str, Command]:
+    """Every command that writes, as short as it can be."""
+    edges = ("signal.csv", "edges.csv", "--lambda1", "1")
+    train = ("train", "cora", "--splits", "1", "--epochs", "4")
+    study = ("study", "run", "table1", "--quick", "--dataset", "cora", "--model", "gcn")
+    fetch = ("data", "fetch", "cora-planetoid", "--mirror", address, "--data-root")
+    return {
+        "denoise": Command(("denoise", *edges, "-o", "out.csv"), "out.csv"),
+        "attack": Command(("attack", "cora", "--method", "random", "-o", "f.json"), "f.json"),
+        "train": Command((*train, "-o", "m.safetensors"), "m.safetensors"),
+        "predict": Command(("predict", "given.safetensors", "cora", "-o", "p.csv"), "p.csv"),
+        "inspect": Command(("inspect", "given.safetensors", "-o", "i.csv"), "i.csv"),
+        "report": Command(("report", "--results", "results", "--output", "r.html"), "r.html"),
+        "partition": Command(("partition", "cora", "--parts", "4", "-o", "parts"), "parts", True),
+        "study": Command((*study, "--results", "runs"), "runs", True),
+        "data fetch": Command((*fetch, "fetched"), "fetched", True),
+    }
+
+
+def prepare(folder: Path, train: Command) -> None:
+    """The files that the commands read."""
+    rows = range(20_000)
+    (folder / "signal.csv").write_text("id,v\n" + "".join(f"{k},{k % 7}\n" for k in rows))
+    (folder / "edges.csv").write_text("a,b\n" + "".join(f"{k},{k + 1}\n" for k in rows[:-1]))
+    run([*train.arguments[:-1], "given.safetensors"], folder)
+    (folder / "results").mkdir()
+    folder.chmod(0o755)  # an unprivileged user may read
+
+
+def content(path: Path) -> str:
+    """A digest of what a command wrote, without seconds and machines; "" if there is nothing."""
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file() and is_result(p))
+        return digest("".join(f"{p.relative_to(path)}{content(p)}" for p in files).encode())
+    if not path.exists():
+        return ""
+    if path.suffix == ".safetensors" and path.read_bytes() != OLD:
+        from safetensors.torch import load
+
+        weights = load(path.read_bytes())  # its description records seconds
+        return digest(b"".join(weights[name].numpy().tobytes() for name in sorted(weights)))
+    if path.suffix == ".json" and path.parent.parent.name == "runs":
+        return digest(json.dumps(runs_of(json.loads(path.read_text()))).encode())
+    return digest(path.read_bytes())
+
+
+def is_result(path: Path) -> bool:
+    """A study's database grows with every attempt: the results are what counts."""
+    return ".db" not in path.name
+
+
+def runs_of(table: dict[str, Any]) -> Any:
+    keys = ("run", "seed", "split", "val", "test", "selected_epoch")
+    return [{key: row[key] for key in keys} for row in table.get("runs", [])] or table
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def moment(seconds: float, number: int, draw: random.Random) -> float:
+    """When to kill: over the whole run, and as often in its last fifth."""
+    return seconds * draw.uniform(*((0.05, 1.0), (0.8, 1.0))[number % 2])
+
+
+def clear(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def killed(command: Command, kills: int, folder: Path, draw: random.Random) -> dict[str, Any]:
+    """Kills at many moments; counts what was found afterwards."""
+    output = folder / command.output
+    clear(output)
+    undisturbed = run(list(command.arguments), folder)
+    whole, before = content(output), names(folder)
+    found = {"kills": 0, "finished": 0, "old": 0, "new": 0, "broken": 0, "leftovers": 0}
+    found["broken"] += int(undisturbed.code != 0)
+    seconds = undisturbed.seconds  # of the shortest run so far: other work may slow one down
+    for number in range(kills):
+        if command.goes_on:
+            clear(output)
+        else:
+            output.write_bytes(OLD)
+        ended = run(list(command.arguments), folder, moment(seconds, number, draw))
+        found["kills" if ended.code is None else "finished"] += 1
+        found["broken"] += int(ended.code not in (None, 0))
+        seconds = seconds if ended.code is None else min(seconds, ended.seconds)
+        if command.goes_on and run(list(command.arguments), folder).code != 0:
+            found["broken"] += 1
+        found[state(content(output), whole)] += 1
+        found["leftovers"] += len(names(folder) - before) + hidden(output)
+    return found
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def hidden(output: Path) -> int:
+    """Temporary files within a folder that was written."""
+    return len(list(output.rglob(".elasticgnn-*"))) if output.is_dir() else 0
+
+
+def state(found: str, whole: str) -> str:
+    return "old" if found == digest(OLD) else "new" if found == whole else "broken"
+
+
+def refused(ended: Ended, output: Path, before: str) -> dict[str, Any]:
+    """A refusal: one line with exit code 2 that names the place, and what was there is kept."""
+    named = output.name in ended.errors or str(output.parent) in ended.errors
+    kept = content(output) == before
+    said = ended.errors.strip().replace(str(output.parent), "FOLDER")[:200]
+    return {"refused": ended.is_one_line and named, "kept": kept, "said": said}
+
+
+def on_full_disk(command: Command, folder: Path) -> dict[str, Any]:
+    output = folder / command.output
+    clear(output)
+    if not command.goes_on:
+        output.write_bytes(OLD)
+    before = content(output)
+    ended = run(list(command.arguments), folder, before=full_disk)
+    if command.goes_on:  # what is half done must be finished by the next call
+        again = run(list(command.arguments), folder)
+        return {"refused": ended.is_one_line, "kept": again.code == 0}
+    return refused(ended, output, before)
+
+
+@contextmanager
+def read_only_disk(folder: Path) -> Iterator[Path]:
+    """A file system that may only be read; PermissionError where one may not mount it."""
+    closed = folder / "closed"
+    closed.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k,ro", "tmpfs", str(closed)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        raise PermissionError("no right to mount a read-only file system")
+    try:
+        yield closed
+    finally:
+        subprocess.run(["umount", str(closed)], check=True)
+
+
+def on_closed_disk(command: Command, folder: Path) -> dict[str, Any]:
+    try:
+        with read_only_disk(folder) as closed:
+            ended = run(command.writing_to(closed), folder)
+            return refused(ended, closed / command.output, "")
+    except PermissionError as error:
+        return {"not tried": str(error)}
+
+
+def in_closed_folder(command: Command, folder: Path) -> dict[str, Any]:
+    """As a user who may read everything and write nothing."""
+    if os.geteuid() != 0:
+        return {"not tried": "only root can become another user"}
+    closed = folder / "of-root"
+    closed.mkdir(mode=0o755, exist_ok=True)
+    ended = run(command.writing_to(closed), folder, before=without_rights)
+    return refused(ended, closed / command.output, "")
+
+
+def two_writers(command: Command, folder: Path) -> dict[str, Any]:
+    """Two processes with one output, three times: both succeed, and the file is whole."""
+    output = folder / command.output
+    clear(output)
+    run(list(command.arguments), folder)
+    whole, broken = content(output), 0
+    for _ in range(3):
+        clear(output)
+        codes = run_together(list(command.arguments), folder, 2)
+        broken += int(any(codes) or content(output) != whole)
+    return {"pairs": 3, "broken": broken}
+
+
+def cut_network(command: Command, folder: Path, address: str) -> dict[str, Any]:
+    """A download from a closed port, and one that breaks off half way; nothing is kept."""
+    closed = [word if word != address else "http://127.0.0.1:1" for word in command.arguments]
+    clear(folder / command.output)
+    first = run(closed, folder)
+    with mirror(data_folder(None), share=0.5, seconds=0.1) as half:
+        second = run([word if word != address else half for word in command.arguments], folder)
+    kept = not any(path.is_file() for path in (folder / command.output).rglob("*"))
+    return {"refused": first.is_one_line and second.is_one_line, "kept": kept}
+
+
+def jobs(folder: Path, kills: int, address: str) -> dict[str, Callable[[], dict[str, Any]]]:
+    """Every part of the campaign by its key in the record."""
+    draw = random.Random(0)
+    known = commands(address)
+    if not (data_folder(None) / FETCHED).exists():
+        del known["data fetch"]  # nothing to serve
+    found: dict[str, Callable[[], dict[str, Any]]] = {}
+    for name, each in known.items():
+        found[f"killed: {name}"] = lambda each=each: killed(each, kills, folder, draw)
+    for name, each in known.items():
+        found[f"full disk: {name}"] = lambda each=each: on_full_disk(each, folder)
+        found[f"read-only disk: {name}"] = lambda each=each: on_closed_disk(each, folder)
+        found[f"no permission: {name}"] = lambda each=each: in_closed_folder(each, folder)
+    for name in ("denoise", "attack", "train", "study"):
+        found[f"two writers: {name}"] = lambda name=name: two_writers(known[name], folder)
+    if "data fetch" in known:
+        fetch = known["data fetch"]
+        found["network cut: data fetch"] = lambda: cut_network(fetch, folder, address)
+    return found
+
+
+def campaign(kills: int, output: Path, end: float) -> dict[str, Any]:
+    """Everything that the record does not have yet, until the time is up."""
+    record = json.loads(output.read_text()) if output.exists() else {}
+    warm_up()
+    with tempfile.TemporaryDirectory() as name, mirror(data_folder(None)) as address:
+        folder = Path(name)
+        prepare(folder, commands(address)["train"])
+        for key, job in jobs(folder, kills, address).items():
+            if key not in record and time.monotonic() < end:
+                record[key] = job()
+                write_whole(output, json.dumps(record, indent=1) + "\n", make_folder=True)
+    return record
+
+
+def is_bad(part: dict[str, Any]) -> bool:
+    """Something was lost, or a refusal was not one line with exit code 2."""
+    lost = part.get("broken", 0) or part.get("leftovers", 0)
+    return bool(lost) or not part.get("refused", True) or not part.get("kept", True)
+
+
+def main() -> int:
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("--kills", type=int, default=14, help="of each command")
+    given.add_argument("--minutes", type=float, default=60.0)
+    given.add_argument("--output", type=Path, default=RECORD)
+    options = given.parse_args()
+    record = campaign(options.kills, options.output, time.monotonic() + 60 * options.minutes)
+    kills = sum(part.get("kills", 0) for part in record.values())
+    print(json.dumps(record, indent=1))
+    bad = [key for key, part in record.items() if is_bad(part)]
+    print(f"{kills} kills; " + ("\n".join(bad) or "nothing lost"))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

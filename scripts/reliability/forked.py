@@ -1,0 +1,133 @@
+"""Commands of the tool in forks of one warm process: no time goes into imports, all into work."""
+
+from __future__ import annotations
+
+import codecs
+import importlib
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+NOBODY = 65534
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads do not survive a fork
+LOADED = (
+    *("torch", "optuna", "sqlalchemy.dialects.sqlite", "pandas", "safetensors.torch", "pymetis"),
+    *("torch_geometric.nn", "elasticgnn.cli.__main__", "elasticgnn.solver", "elasticgnn.attack"),
+    *("elasticgnn.training", "elasticgnn.distributed", "elasticgnn.experiment"),
+    *("elasticgnn.report.page", "elasticgnn.data", "matplotlib.figure", "rich.progress"),
+)
+
+
+def warm_up() -> None:
+    """Imports what the commands import, so that a fork begins with its work.
+
+    Encodings too: nobody may not be allowed to read where Python is installed.
+    """
+    for name in ("utf-8-sig", "cp437", "idna", "latin-1"):
+        codecs.lookup(name)
+    for name in LOADED:
+        importlib.import_module(name)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended; code is None where it was killed."""
+
+    code: int | None
+    errors: str
+    seconds: float
+
+    @property
+    def is_one_line(self) -> bool:
+        """Whether it was refused with exit code 2 and one line."""
+        return self.code == 2 and len(self.errors.strip().splitlines()) == 1
+
+
+def no_change() -> None:
+    """The command runs as it is."""
+
+
+def full_disk() -> None:
+    """No file may grow beyond half a kilobyte."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+
+def without_rights() -> None:
+    """The command runs as nobody, whom root's folders are closed to."""
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def start(arguments: list[str], folder: Path, log: Path, before: Callable[[], None]) -> int:
+    """The number of a process of its own group that runs the command in `folder`."""
+    child = os.fork()
+    if child == 0:
+        run_and_leave(arguments, folder, log, before)
+    return child
+
+
+def run_and_leave(
+    arguments: list[str], folder: Path, log: Path, before: Callable[[], None]
+) -> NoReturn:
+    import torch
+
+    from elasticgnn.cli.__main__ import main
+
+    torch.set_num_threads(1)  # the parent's threads are not here: a loop would wait for them
+    code = 99
+    try:
+        os.setsid()
+        os.chdir(folder)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        errors = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for handle, target in ((0, nowhere), (1, nowhere), (2, errors)):
+            os.dup2(target, handle)
+        before()
+        main(arguments)
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def run(
+    arguments: list[str],
+    folder: Path,
+    kill_after: float | None = None,
+    before: Callable[[], None] = no_change,
+) -> Ended:
+    """Runs the command; with `kill_after` it is killed (SIGKILL) after so many seconds."""
+    began = time.monotonic()
+    with tempfile.NamedTemporaryFile() as log:
+        child = start(arguments, folder, Path(log.name), before)
+        killed = False
+        while True:
+            found, status = os.waitpid(child, os.WNOHANG)
+            spent = time.monotonic() - began
+            if found:
+                break
+            if not killed and kill_after is not None and spent > kill_after:
+                os.killpg(os.getpgid(child), signal.SIGKILL)
+                killed = True
+            time.sleep(0.001)
+        errors = Path(log.name).read_text(errors="replace")
+    code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    return Ended(code, errors, spent)
+
+
+def run_together(arguments: list[str], folder: Path, count: int) -> list[int]:
+    """Exit codes of `count` processes that run the same command at the same time."""
+    log = Path(os.devnull)
+    children = [start(arguments, folder, log, no_change) for _ in range(count)]
+    return [os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children]

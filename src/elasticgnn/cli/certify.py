@@ -1,0 +1,198 @@
+"""`elasticgnn certify`: which predictions no few flipped edges can change."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from elasticgnn.cli.say import say
+
+if TYPE_CHECKING:
+    from elasticgnn.certify import Certificate
+    from elasticgnn.data import NodeTask
+    from elasticgnn.training import TrainedModel
+
+
+COLUMNS = ("node", "class", "lower", "upper", "additions", "deletions")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the program."""
+    app.command("certify")(certify_command)
+
+
+def certify_command(
+    model: Annotated[Path, typer.Argument(help="model file from `elasticgnn train -o`")],
+    data: Annotated[
+        str | None, typer.Argument(help="data set, or an edge file [default: what it was made on]")
+    ] = None,
+    features: Annotated[Path | None, typer.Option(help="features of own nodes")] = None,
+    labels: Annotated[Path | None, typer.Option(help="classes of own nodes")] = None,
+    p_plus: Annotated[float, typer.Option(help="chance that a missing edge comes")] = 0.0001,
+    p_minus: Annotated[float, typer.Option(help="chance that an edge goes")] = 0.8,
+    samples: Annotated[int, typer.Option(help="noisy graphs that vote")] = 10_000,
+    alpha: Annotated[float, typer.Option(help="chance that a node's bounds are wrong")] = 0.01,
+    radius: Annotated[int, typer.Option(help="largest number of flips to certify")] = 10,
+    denoise: Annotated[
+        float | None,
+        typer.Option(help="ElasticGNN: drop edges whose ends agree with less than this chance"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="fixes the noise")] = 0,
+    data_root: Annotated[Path | None, typer.Option(help="folder of data files")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV: one node a row")] = (
+        None
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Smooths the model over noisy graphs and says how many edge flips each prediction survives."""
+    import numpy as np
+
+    from elasticgnn.attack.many_graphs import predictor
+    from elasticgnn.certify import SparseNoise, certify, count_votes
+    from elasticgnn.certify.votes import denoising_predictor
+    from elasticgnn.files import check_output
+    from elasticgnn.training import TrainedModel
+
+    noise = SparseNoise(p_plus, p_minus)
+    if samples < 1 or radius < 0 or not 0 < alpha < 1:
+        raise ValueError(
+            "samples must be >= 1, radius >= 0 and alpha in (0, 1), "
+            f"got {samples}, {radius}, {alpha}"
+        )
+    if denoise is not None and not 0 <= denoise <= 1:
+        raise ValueError(f"denoise must be in [0, 1], got {denoise}")
+    if output is not None:
+        check_output(output)
+    trained = TrainedModel.load(model)
+    task = read(trained, data, features, labels, data_root)
+    trained.predict(task)  # refuses a task that the model does not fit
+    predict = (
+        predictor(trained.model, task)
+        if denoise is None
+        else denoising_predictor(trained.model, task, denoise)
+    )
+    began = time.perf_counter()
+    votes = count_votes(
+        predict, task, noise, samples, np.random.default_rng(seed), progress=line(samples, as_json)
+    )
+    known = certify(votes, noise, alpha)
+    facts = describe(known, task, trained, radius)
+    facts |= {"denoise": denoise, "seconds": time.perf_counter() - began}
+    if output is not None:
+        write(output, known, task, radius)
+        facts["saved"] = str(output)
+    report(facts, as_json)
+
+
+def read(
+    trained: TrainedModel,
+    data: str | None,
+    features: Path | None,
+    labels: Path | None,
+    data_root: Path | None,
+) -> NodeTask:
+    """The task to certify."""
+    from elasticgnn.cli.inspect import data_of
+    from elasticgnn.data import load, read_task
+
+    name = data or data_of(trained)
+    if Path(name).is_file():
+        return read_task(Path(name), features, labels)
+    if features is not None or labels is not None:
+        raise ValueError(f"features and labels must come with an edge file, got {name!r}")
+    return load(name, root=data_root)
+
+
+def judged_nodes(task: NodeTask, trained: TrainedModel) -> Any:
+    """The test nodes of the model's own split, else all nodes of known class."""
+    import numpy as np
+
+    test = (trained.facts.get("split") or {}).get("test")
+    if not test or trained.data.get("fingerprint") != task.fingerprint:
+        return task.labelled.numpy()
+    if trained.facts.get("split_by_id"):
+        place = {name: node for node, name in enumerate(task.node_ids or range(task.num_nodes))}
+        return np.array([place[name] for name in test if name in place], dtype=np.int64)
+    numbers = all(isinstance(node, int) and 0 <= node < task.num_nodes for node in test)
+    return np.array(test) if numbers else task.labelled.numpy()
+
+
+def describe(
+    known: Certificate, task: NodeTask, trained: TrainedModel, radius: int
+) -> dict[str, Any]:
+    """Accuracy of the smoothed model and how much of it is certified, by radius."""
+    import numpy as np
+
+    nodes, labels = judged_nodes(task, trained), task.labels.numpy()
+    if len(nodes) == 0:
+        raise ValueError("labels must name the class of some nodes, got none")
+
+    def accuracy(additions: int, deletions: int) -> float:
+        return known.accuracy(labels, nodes, additions, deletions)
+
+    radii = range(radius + 1)
+    return {
+        "data": task.name,
+        "nodes": len(nodes),
+        "p_plus": known.noise.p_plus,
+        "p_minus": known.noise.p_minus,
+        "samples": known.samples,
+        "alpha": known.alpha,
+        "smoothed_accuracy": float(np.mean(known.label[nodes] == labels[nodes])),
+        "certified": {
+            "additions": [accuracy(r, 0) for r in radii],
+            "deletions": [accuracy(0, r) for r in radii],
+        },
+    }
+
+
+def write(path: Path, known: Certificate, task: NodeTask, radius: int) -> None:
+    """One row per node: its class, the bounds, and the largest certified radii (-1: none)."""
+    import numpy as np
+
+    from elasticgnn.files import write_whole
+    from elasticgnn.training.trained_model import node_names
+
+    added = np.stack([known.holds(r, 0) for r in range(radius + 1)]).sum(0) - 1
+    removed = np.stack([known.holds(0, r) for r in range(radius + 1)]).sum(0) - 1
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for i, name in enumerate(node_names(task)):
+        kind = task.class_names[int(known.label[i])]
+        bounds = (f"{known.lower[i]:.6f}", f"{known.upper[i]:.6f}")
+        table.writerow((name, kind, *bounds, added[i], removed[i]))
+    write_whole(path, text.getvalue())
+
+
+def line(samples: int, as_json: bool) -> Any:
+    """A function that rewrites one line on stderr."""
+
+    def show(done: int) -> None:
+        if not as_json and sys.stderr.isatty():
+            say(f"{done} of {samples} noisy graphs", end="\r", file=sys.stderr)
+
+    return show
+
+
+def report(facts: dict[str, Any], as_json: bool) -> None:
+    """Prints the certified shares, as text or as one JSON object."""
+    if as_json:
+        say(json.dumps(facts))
+        return
+    say(
+        f"{facts['data']}: smoothed accuracy {100 * facts['smoothed_accuracy']:.1f} % of "
+        f"{facts['nodes']} nodes, {facts['samples']} samples, {facts['seconds']:.1f} s"
+    )
+    for kind, shares in facts["certified"].items():
+        cells = "  ".join(f"{r}: {100 * share:.1f}" for r, share in enumerate(shares))
+        say(f"certified, {kind} (%)  {cells}")
+    if "saved" in facts:
+        say(f"saved as {facts['saved']}")

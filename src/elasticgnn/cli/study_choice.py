@@ -1,0 +1,63 @@
+"""Which study a command means: the options that all `elasticgnn study` commands share."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from elasticgnn.experiment import StudySpec
+
+Name = Annotated[str, typer.Argument(help="table1 ... table4, figure2, figure3, or a .toml file")]
+Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="only this data set")]
+Models = Annotated[list[str] | None, typer.Option("--model", help="only this model")]
+Results = Annotated[Path, typer.Option(help="folder of the results")]
+Quick = Annotated[bool, typer.Option("--quick", help="a toy graph and a few epochs: seconds")]
+Attack = Annotated[
+    Path | None, typer.Option(help="flipped edges from `elasticgnn attack`; results of their own")
+]
+Epochs = Annotated[
+    int | None, typer.Option(help="epochs, if not the study's; results of their own")
+]
+Seed = Annotated[
+    int | None, typer.Option(help="seed of run 0, if not the study's; results of their own")
+]
+Hidden = Annotated[
+    int | None,
+    typer.Option("--hidden-channels", help="if not the study's; results of their own"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
+
+FOLDER = Path("results")
+
+
+def chosen_study(
+    name: str,
+    dataset: list[str] | None = None,
+    model: list[str] | None = None,
+    *,
+    quick: bool = False,
+    search: str | None = None,
+    runs: int | None = None,
+    epochs: int | None = None,
+    seed: int | None = None,
+    hidden: int | None = None,
+) -> "StudySpec":
+    """The study `name` as the options restrict it."""
+    from dataclasses import replace
+
+    from elasticgnn.experiment import cut_down, load_spec, with_protocol
+
+    spec = load_spec(name)
+    if search is not None:
+        spec = replace(spec, search=replace(spec.search, method=search))
+    spec = with_protocol(spec, runs=runs, epochs=epochs, seed=seed, hidden_channels=hidden)
+    spec = spec.restricted(tuple(dataset or ()), tuple(model or ()))
+    return cut_down(spec) if quick else spec
+
+
+def with_attack(spec: "StudySpec", attack: Path | None) -> "StudySpec":
+    """The study, or the same on graphs that the flips of a file have changed."""
+    from elasticgnn.experiment.flips import FlipFile, attacked_study
+
+    return spec if attack is None else attacked_study(spec, FlipFile(attack))

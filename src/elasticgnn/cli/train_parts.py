@@ -1,0 +1,127 @@
+"""`elasticgnn train FOLDER`: training on a partition folder, alone or under torchrun."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elasticgnn.cli.say import say
+
+if TYPE_CHECKING:
+    from elasticgnn.distributed.fit import PartedTraining
+    from elasticgnn.distributed.folder import PartitionFolder
+    from elasticgnn.nn import ModelSettings
+    from elasticgnn.training import TrainingPlan
+
+
+def train_parts(
+    path: Path,
+    settings: ModelSettings,
+    plan: TrainingPlan,
+    *,
+    seed: int,
+    checkpoint: Path | None,
+    every: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Every process runs this; the first one speaks and writes."""
+    from elasticgnn.distributed import Checkpoints, PartitionFolder, fit_parts
+    from elasticgnn.distributed.group import process_group
+    from elasticgnn.distributed.stages import check_settings
+    from elasticgnn.files import check_output
+
+    check_settings(settings)
+    folder = PartitionFolder(path)
+    if output is not None and checkpoint is None:
+        checkpoint = output.with_name(f"{output.name}.checkpoint")
+    if checkpoint is not None:
+        check_output(checkpoint, "checkpoint")
+    kept = None if checkpoint is None else Checkpoints(checkpoint, every)
+    with process_group() as (rank, processes):
+        tick = progress_line(plan.epochs) if rank == 0 and not as_json else None
+        trained = fit_parts(folder, settings, plan, seed=seed, checkpoints=kept, progress=tick)
+        if rank == 0:
+            facts = describe(folder, trained, seed, processes)
+            if output is not None:
+                save(folder, trained, output, facts)
+                facts["saved"] = str(output)
+            report(facts, as_json)
+            if checkpoint is not None:
+                checkpoint.unlink(missing_ok=True)
+
+
+def progress_line(epochs: int) -> Any:
+    """A line every tenth of the way, for logs of several machines."""
+    stride = max(1, epochs // 10)
+
+    def tick(done: int) -> None:
+        if done % stride == 0:
+            say(f"epoch {done} of {epochs}", file=sys.stderr)
+
+    return tick
+
+
+def describe(
+    folder: PartitionFolder, trained: PartedTraining, seed: int, processes: int
+) -> dict[str, Any]:
+    """What is printed about a training over parts, as values for JSON."""
+    from dataclasses import asdict
+
+    history = trained.history
+    return {
+        "data": folder.manifest.name,
+        "folder": str(folder.path),
+        "nodes": folder.manifest.num_nodes,
+        "edges": folder.manifest.num_edges,
+        "parts": len(folder.manifest.parts),
+        "processes": processes,
+        "settings": asdict(trained.settings),
+        "seed": seed,
+        "test": history.test_accuracy,
+        "validation": history.val_accuracy,
+        "selected_epoch": history.selected_epoch,
+        "epochs": history.epochs,
+        "loss": list(history.loss),
+        "val_loss": list(history.val_loss),
+        "seconds": history.seconds,
+    }
+
+
+def save(
+    folder: PartitionFolder, trained: PartedTraining, path: Path, facts: dict[str, Any]
+) -> None:
+    """Writes the model file, in the same form as for a single process."""
+    from elasticgnn.training import TrainedModel
+
+    manifest = folder.manifest
+    known = {"seed": facts["seed"], "test_accuracy": facts["test"]}
+    if manifest.num_nodes <= 1_000_000:  # lists of more nodes would outgrow the weights
+        known["split"] = trained.split.to_lists()
+    TrainedModel(
+        trained.model,
+        trained.settings,
+        manifest.class_names,
+        manifest.num_features,
+        {"name": manifest.name, "fingerprint": manifest.fingerprint},
+        None,
+        known,
+        manifest.feature_names,
+    ).save(path)
+
+
+def report(facts: dict[str, Any], as_json: bool) -> None:
+    """Prints the facts, as text or as one JSON object."""
+    if as_json:
+        say(json.dumps({k: None if v != v else v for k, v in facts.items()}))
+        return
+    say(
+        f"{facts['settings']['name']} on {facts['data']}: "
+        f"test accuracy {100 * facts['test']:.1f} %, "
+        f"validation {100 * facts['validation']:.1f} %, {facts['epochs']} epochs, "
+        f"{facts['processes']} processes, {facts['seconds']:.1f} s"
+    )
+    if "saved" in facts:
+        say(f"saved the model as {facts['saved']}")

@@ -1,0 +1,134 @@
+"""`elasticgnn train` on own files: models compared, the best saved, its worth said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elasticgnn.cli.say import say
+
+if TYPE_CHECKING:
+    from elasticgnn.data import NodeTask
+    from elasticgnn.training.tuning import Entry, Estimate, Leaderboard, Splitting
+
+
+@dataclass(frozen=True)
+class TuneRequest:
+    """What the options say of the comparison."""
+
+    minutes: float
+    metric: str
+    seed: int
+    splitting: Splitting
+    balanced: bool = False
+
+
+def train_tuned(
+    task: NodeTask, asked: TuneRequest, output: Path | None, page: Path | None, as_json: bool
+) -> None:
+    """Compares models on `task`, prints the leaderboard, and writes the winner to `output`."""
+    from elasticgnn.cli.train import kept
+    from elasticgnn.cli.train_report import none_for_nan
+    from elasticgnn.training.tuning import tune
+
+    board = tune(
+        task,
+        minutes=asked.minutes,
+        metric=asked.metric,
+        seed=asked.seed,
+        splitting=asked.splitting,
+        balanced=asked.balanced,
+        kept_in=None if output is None else output.with_name(f"{output.name}.tuning"),
+    )
+    written = kept(board.winner, task, output, page)
+    if as_json:
+        about = {"data": task.name, "notes": list(task.notes), "saved": None, **written}
+        say(json.dumps(none_for_nan({**about, **board.to_json()})))
+        return
+    for line in (*(f"note: {note}" for note in task.notes), *told(board)):
+        say(line)
+    if output is not None:
+        nodes = "all known nodes" if asked.splitting.parts is None else "all but the test nodes"
+        say(f"saved {board.entries[0].family}, trained on {nodes}, as {output}")
+    if page is not None:
+        say(f"wrote the page about it to {page}")
+
+
+def told(board: Leaderboard) -> list[str]:
+    """The leaderboard and what follows from it, line by line."""
+    shown = shown_as(board.metric)
+    head = f"{'model':22} {'tried':>5}   {'cross-validation':18} on nodes kept away"
+    rows = [row(entry, shown) for entry in board.entries]
+    simplest = "majority" if board.winner.unit is None else "mean"
+    rows.append(f"{simplest:22} {'':5}   {'':18} {shown(board.majority)}")
+    said = board.estimate
+    return [
+        f"{board.metric}{unit_of(board.metric)}, within the known nodes:",
+        head,
+        *rows,
+        f"{board.entries[0].family}: {board.metric} {shown(said.value)} (95 % between "
+        f"{shown(said.low)} and {shown(said.high)}) on {said.nodes} nodes that chose nothing; "
+        f"{certainty(board)}, {board.seconds:.0f} s",
+        *verdicts(board),
+    ]
+
+
+def shown_as(metric: str) -> Callable[[float], str]:
+    """How a value of the metric is written: shares in percent, errors as they are."""
+    if metric in ("mae", "rmse"):
+        return lambda value: f"{-value:.4g}"
+    return percent if metric != "r2" else lambda value: f"{value:.3f}"
+
+
+def unit_of(metric: str) -> str:
+    """What stands after the metric's name above its values."""
+    return "" if metric in ("r2", "mae", "rmse") else " in percent"
+
+
+def certainty(board: Leaderboard) -> str:
+    """How true probabilities and sets, or intervals, are on the judges."""
+    held = f"hold the {{}} of {percent(board.coverage)} %"
+    if board.calibration_error is None:
+        errors = f"mean absolute error {board.report['mae']:.4g}"
+        return f"{errors}, intervals for 90 % {held.format('number')}"
+    error = f"calibration error {percent(board.calibration_error)}"
+    return f"{error}, sets for 90 % {held.format('class')}"
+
+
+def row(entry: Entry, shown: Callable[[float], str]) -> str:
+    """One line of the leaderboard."""
+    spread = f"{shown(entry.validation)} ± {shown(abs(entry.deviation)).lstrip('-')}"
+    seen = "" if entry.held_out is None else interval(entry.held_out, shown)
+    return f"{entry.family:22} {entry.tried:5}   {spread:18} {seen}"
+
+
+def verdicts(board: Leaderboard) -> list[str]:
+    """Whether the graph helps, and a warning where nothing was learned."""
+    lines = []
+    gain = board.graph_gain
+    if gain is not None:
+        factor, unit = (1.0, "") if board.winner.unit is not None else (100.0, " points")
+        low, high = factor * gain.low, factor * gain.high
+        size = f"{factor * gain.value:+.3g}{unit} ({low:+.3g} to {high:+.3g})"
+        helps = "helps" if gain.low > 0 else "does not help" if gain.high <= 0 else "may help"
+        lines.append(f"the graph {helps}: {size} against the best model without it")
+    if not board.beats_majority:
+        simplest = "naming the most frequent class" if board.winner.unit is None else "the mean"
+        lines.append(
+            f"WARNING: the best model has learned nothing of use: always {simplest} "
+            f"gives {shown_as(board.metric)(board.majority)}, no less than the model"
+        )
+    return lines
+
+
+def interval(value: Estimate, shown: Callable[[float], str]) -> str:
+    """A value with the ends of its interval."""
+    return f"{shown(value.value)} ({shown(value.low)} to {shown(value.high)})"
+
+
+def percent(share: float) -> str:
+    """A share in percent."""
+    return f"{100 * share:.1f}"

@@ -1,0 +1,112 @@
+"""Large plain CSV files through pyarrow: typed columns without lists of text.
+
+Whatever is out of the ordinary makes these functions return None: then the careful reader of
+`table.py` reads the file, or says in which row it cannot be read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elasticgnn.data.own.table import MISSING
+from elasticgnn.data.own.text import BOM_UTF8, DELIMITERS, find_delimiter, read_bytes, table_ending
+from elasticgnn.extras import optional_imports
+
+if TYPE_CHECKING:
+    import pyarrow
+
+LARGE_FILE = 300_000  # bytes from which on loading pyarrow pays
+ZERO, NINE, POINT = 48, 57, 46
+
+
+@dataclass(frozen=True)
+class PlainFile:
+    """The bytes of a table file, its delimiter, and its first row, which stands in `line`."""
+
+    path: Path
+    content: Any
+    delimiter: str
+    first: list[str]
+    line: int
+    rows: int
+
+    def table(self, *, has_header: bool, texts: list[str] | None = None) -> pyarrow.Table | None:
+        """The columns as pyarrow understands them, those called `texts` as text."""
+        with optional_imports():
+            from pyarrow import ArrowException, BufferReader
+            from pyarrow import csv as arrow
+
+        names = self.first if has_header else [str(k) for k in range(len(self.first))]
+        if len(set(names)) != len(names) or any(name != name.strip() for name in names):
+            return None
+        missing = sorted({form for word in MISSING for form in (word, word.upper(), word.title())})
+        try:
+            table = arrow.read_csv(
+                BufferReader(self.content),
+                arrow.ReadOptions(
+                    skip_rows=self.line - 1 + has_header, column_names=names, block_size=1 << 22
+                ),
+                arrow.ParseOptions(delimiter=self.delimiter, newlines_in_values=False),
+                arrow.ConvertOptions(
+                    null_values=[*missing, "NaN"],
+                    strings_can_be_null=True,
+                    column_types=dict.fromkeys(texts or [], "string"),
+                ),
+            )
+        except (ArrowException, OSError):
+            return None
+        return table if table.num_rows == self.rows - has_header > 0 else None
+
+    def has_leading_zeros(self) -> bool:
+        """Whether a number such as 007 occurs, which is another id than 7."""
+        signs = np.frombuffer(self.content, dtype=np.uint8)
+        digit = (signs >= ZERO) & (signs <= NINE)
+        inside = digit | (signs == POINT)
+        return bool(((signs[1:-1] == ZERO) & digit[2:] & ~inside[:-2]).any()) or (
+            len(signs) > 1 and bool(signs[0] == ZERO and digit[1])
+        )
+
+
+def open_plain(path: Path, *, smallest: int = LARGE_FILE) -> PlainFile | None:
+    """A file of at least `smallest` bytes that pyarrow may read as it stands; else None."""
+    ending = table_ending(path)
+    if ending not in DELIMITERS or path.stat().st_size < smallest or not has_pyarrow():
+        return None
+    content = read_bytes(path)
+    if content.startswith(BOM_UTF8):
+        content = content[3:]
+    line, start = first_row(content, comments=ending == ".txt")
+    end = content.find(b"\n", start)
+    try:
+        text = content[start : end if end >= 0 else None].decode("utf-8").strip("\r\n")
+    except UnicodeDecodeError:
+        return None
+    usual = DELIMITERS[ending]
+    delimiter = " " if ending == ".txt" and usual not in text else find_delimiter(text, usual)
+    if b"\0" in content[:4096] or delimiter == ";" or not text.strip() or text.count('"') % 2:
+        return None
+    first = [cell.strip() for cell in next(csv.reader(io.StringIO(text), delimiter=delimiter))]
+    rows = content.count(b"\n") + (not content.endswith(b"\n")) - (line - 1)
+    return PlainFile(path, content, delimiter, first, line, rows) if len(first) > 1 else None
+
+
+def first_row(content: bytes, *, comments: bool) -> tuple[int, int]:
+    """Number and place of the first row that is no comment."""
+    line, start = 1, 0
+    while comments and content[start : start + 1] == b"#":
+        line, start = line + 1, content.find(b"\n", start) + 1
+        if start == 0:
+            return line, len(content)
+    return line, start
+
+
+def has_pyarrow() -> bool:
+    """Whether pyarrow is installed."""
+    return find_spec("pyarrow") is not None

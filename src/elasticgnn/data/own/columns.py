@@ -1,0 +1,179 @@
+"""Columns of any table as numbers or as words; what cannot be either is named by row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elasticgnn.data.own.table import Table, cell_text, is_missing, is_number, short
+from elasticgnn.extras import optional_imports
+
+if TYPE_CHECKING:
+    import pyarrow
+
+LARGEST = float(np.finfo(np.float32).max)
+DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
+    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+)
+WRITTEN_OUT = re.compile(
+    r"[-+]?\d{1,3}([, '\u00a0]\d{3})+(\.\d+)?|[$€£]?\s?[-+]?\d+([.,]\d+)?\s?(%|‰|[$€£])?"
+)
+TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+Numbers = NDArray[np.floating[Any]]
+
+
+class Columns(Protocol):
+    """The columns of a file, each asked for by its position."""
+
+    path: Path
+    names: tuple[str, ...] | None
+    count: int  # of rows
+
+    def numbers(self, position: int) -> Numbers | None:
+        """The column as finite numbers, NaN where empty; None where it holds words."""
+
+    def words(self, position: int) -> list[str]:
+        """The column as text, empty where missing."""
+
+    def refuse(self, row: int, position: int, rule: str) -> ValueError:
+        """What is wrong with one cell."""
+
+
+class TextColumns:
+    """The columns of a table of text cells."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.path = table, table.path
+        self.names, self.count = table.header, len(table.rows)
+
+    def words(self, position: int) -> list[str]:
+        """The column as text, empty where missing."""
+        cells = (cells[position] for cells in self.table.rows)
+        return ["" if is_missing(cell) else cell for cell in cells]
+
+    def numbers(self, position: int) -> Numbers | None:
+        """The column as finite numbers, NaN where empty; None where it holds words."""
+        cells = self.words(position)
+        try:
+            values = np.array([cell or "nan" for cell in cells], dtype=np.float64)
+        except ValueError:
+            return self.numbers_or_words(cells, position)
+        beyond = np.flatnonzero(~(np.abs(np.nan_to_num(values, posinf=np.inf)) <= LARGEST))
+        if beyond.size:
+            raise self.refuse(int(beyond[0]), position, "a feature must be a finite number")
+        return values
+
+    def numbers_or_words(self, cells: list[str], position: int) -> Numbers | None:
+        """What a column with words is: truth values, words, or numbers with a slip in them."""
+        known = [cell for cell in cells if cell]
+        if all(cell.lower() in TRUTH for cell in known):
+            return np.array([TRUTH.get(cell.lower(), np.nan) for cell in cells])
+        strange = [row for row, cell in enumerate(cells) if cell and not is_number(cell)]
+        if all(DATE.fullmatch(cells[row]) for row in strange):
+            raise self.refuse(strange[0], position, DATES)
+        if all(WRITTEN_OUT.fullmatch(cells[row]) for row in strange):
+            rule = "a number must be written without separators or units"
+            raise self.refuse(strange[0], position, rule)
+        if 2 * len(strange) < len(known):
+            raise self.refuse(strange[0], position, "a feature must be a finite number")
+        return None
+
+    def refuse(self, row: int, position: int, rule: str) -> ValueError:
+        """What is wrong with one cell."""
+        return self.table.error(row, position, rule)
+
+
+DATES = "a date must be given as a number (such as days since a fixed day, or the year)"
+
+
+class ArrowColumns:
+    """The typed columns of a Parquet file, or of a CSV file that pyarrow has read."""
+
+    def __init__(self, path: Path, table: pyarrow.Table, first_row: int = 1) -> None:
+        self.path, self.table, self.first_row = path, table, first_row
+        self.names: tuple[str, ...] | None = tuple(table.column_names)
+        self.count = table.num_rows
+
+    def words(self, position: int) -> list[str]:
+        """The column as text, empty where missing."""
+        texts = column_texts(self.table.column(position))
+        return ["" if is_missing(text) else text for text in texts]
+
+    def numbers(self, position: int) -> Numbers | None:
+        """The column as finite numbers, NaN where empty; None where it holds words."""
+        with optional_imports():
+            import pyarrow
+
+        column = self.table.column(position)
+        kind = column.type
+        if pyarrow.types.is_temporal(kind):
+            row = next(k for k, cell in enumerate(column) if cell.is_valid)
+            raise self.refuse(row, position, DATES)
+        if pyarrow.types.is_boolean(kind):
+            column = column.cast("int8")
+        elif not (pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)):
+            if pyarrow.types.is_null(kind):
+                return np.full(self.count, np.nan)
+            return self.numbers_of_text(position)
+        values: Numbers = column.to_numpy()
+        self.check_finite(values, position)
+        return values
+
+    def numbers_of_text(self, position: int) -> Numbers | None:
+        """A column of text, which may be of numbers after all."""
+        rows = [[text] for text in self.words(position)]
+        assert self.names is not None
+        line = range(self.first_row, self.first_row + self.count)
+        return TextColumns(Table(self.path, (self.names[position],), rows, line)).numbers(0)
+
+    def check_finite(self, values: Numbers, position: int) -> None:
+        """Refuses infinity and what float32 cannot hold; NaN is a missing value."""
+        if values.dtype.kind in "iu":
+            return
+        if values.dtype == np.float32 and np.isfinite(values.sum(dtype=np.float64)):
+            return
+        beyond = np.abs(values) > LARGEST
+        if beyond.any():
+            row = int(np.flatnonzero(beyond)[0])
+            raise self.refuse(row, position, "a feature must be a finite number")
+
+    def refuse(self, row: int, position: int, rule: str) -> ValueError:
+        """What is wrong with one cell."""
+        cell = short(cell_text(self.table.column(position)[row].as_py()))
+        name = "" if self.names is None else repr(short(self.names[position]))
+        where = f"{self.path}, row {self.first_row + row}, column {name or position + 1}"
+        return ValueError(f"{where}: {rule}, got {cell!r}")
+
+
+def column_texts(column: pyarrow.ChunkedArray) -> list[str]:
+    """The cells of a column as the text a CSV file would hold."""
+    with optional_imports():
+        import pyarrow
+
+    if pyarrow.types.is_integer(column.type) and column.null_count == 0:
+        return list(map(str, column.to_pylist()))
+    return [cell_text(cell) for cell in column.to_pylist()]
+
+
+def counts_rows(columns: Columns, position: int) -> bool:
+    """Whether the cells are 0, 1, 2, … or 1, 2, 3, …"""
+    try:
+        values = columns.numbers(position)
+    except ValueError:
+        return False
+    if values is None or np.isnan(values[0]) or values[0] not in (0, 1):
+        return False
+    return bool(np.array_equal(values, np.arange(len(values)) + values[0]))
+
+
+def codes_of(words: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """A number for each word (n,), -1 where it is missing, and the words in order."""
+    listed = tuple(sorted({word for word in words if word}))
+    number = {word: place for place, word in enumerate(listed)}
+    return np.array([number.get(word, -1) for word in words], dtype=np.int64), listed

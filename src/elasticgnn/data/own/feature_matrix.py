@@ -1,0 +1,140 @@
+"""The columns of a feature file as one matrix: numbers as they are, words as columns of 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from elasticgnn.data.own.columns import Columns, codes_of, counts_rows
+from elasticgnn.data.own.ids import Ids
+from elasticgnn.data.own.records import FeatureRows
+from elasticgnn.data.own.table import short
+from elasticgnn.features import SparseFeatures
+
+ROW_NUMBERS = ("", "unnamed: 0", "index", "level_0")  # as pandas names the column of row numbers
+CLASS_COLUMNS = ("label", "class")
+DENSE_SHARE = 0.25  # a table with fewer non-zero cells than this is kept sparse
+MOST_WORDS = 100  # different ones of a column, beyond which they are names and no categories
+
+
+def feature_matrix(columns: Columns, ids: Ids, kept: Sequence[int]) -> FeatureRows:
+    """The columns at `kept` as numbers (n, f), kept sparse where most are 0.
+
+    A missing number is the column's median, a missing word has 0 in all columns of its category;
+    notes say what was filled in, and which columns cannot be used.
+    """
+    builder = MatrixBuilder(columns)
+    for position in kept:
+        if not builder.is_left_out(position):
+            builder.add(position)
+    return builder.rows(ids)
+
+
+class MatrixBuilder:
+    """Collects columns; numbers stay as they are until the matrix is filled."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.parts: list[tuple[str, NDArray[np.generic]]] = []
+        self.categories: list[str] = []
+        self.notes: list[str] = []
+        self.empty: list[tuple[int, str, NDArray[np.int64]]] = []
+
+    def name(self, position: int) -> str:
+        """The name of a column, or its number."""
+        names = self.columns.names
+        return f"column {position + 1}" if names is None else names[position]
+
+    def note(self, position: int, text: str) -> None:
+        """Says something about a column."""
+        where = f"{self.columns.path.name}: column {short(self.name(position))!r}"
+        self.notes.append(f"{where} {text}")
+
+    def is_left_out(self, position: int) -> bool:
+        """Whether the column is no feature by its name: row numbers, or the classes themselves."""
+        name = self.name(position).lower()
+        if name in ROW_NUMBERS and counts_rows(self.columns, position):
+            self.note(position, "counts the rows and is not used")
+        elif name in CLASS_COLUMNS and self.columns.names is not None:
+            self.note(position, "names classes and is no feature (use --labels for it)")
+        else:
+            return False
+        return True
+
+    def add(self, position: int) -> None:
+        """Takes a column: its numbers, or one column per word."""
+        numbers = self.columns.numbers(position)
+        if numbers is None:
+            self.add_words(position)
+            return
+        whole = bool(np.isfinite(numbers.sum(dtype=np.float64)))  # quicker than to look at each
+        holes = np.flatnonzero(np.isnan(numbers)) if not whole else np.empty(0, dtype=np.int64)
+        if len(holes) == len(numbers):
+            self.note(position, "is empty and is not used")
+            return
+        if len(holes):
+            self.empty.append((len(self.parts), self.name(position), holes))
+            numbers = np.where(np.isnan(numbers), np.nanmedian(numbers), numbers)
+        self.parts.append((self.name(position), numbers))
+
+    def add_words(self, position: int) -> None:
+        """Takes a column of words: one column of 0 and 1 for each, unless they are too many."""
+        codes, words = codes_of(self.columns.words(position))
+        known = int((codes >= 0).sum())
+        if len(words) > MOST_WORDS or (len(words) > 10 and 2 * len(words) > known):
+            text = f"has {len(words)} different words for {known} nodes and is not used"
+            self.note(position, text)
+            return
+        self.categories.append(self.name(position))
+        self.note(position, f"is read as a category of {len(words)} words")
+        for code, word in enumerate(words):
+            self.parts.append((f"{self.name(position)}={word}", codes == code))
+
+    def rows(self, ids: Ids) -> FeatureRows:
+        """The matrix of all columns that were taken."""
+        if not self.parts:
+            raise ValueError(
+                f"{self.columns.path} must have columns of numbers beside the id, got none"
+                + (f" ({self.notes[-1].partition(': ')[2]})" if self.notes else "")
+            )
+        values = np.empty((self.columns.count, len(self.parts)), dtype=np.float32)
+        for place, (_, part) in enumerate(self.parts):
+            values[:, place] = part
+        names = tuple(name for name, _ in self.parts)
+        named = self.columns.names is not None or bool(self.categories)
+        return FeatureRows(
+            self.columns.path,
+            ids,
+            stored(values),
+            names if named else None,
+            (*self.notes, *self.filled()),
+            tuple(self.categories),
+            self.missing(),
+        )
+
+    def missing(self) -> torch.Tensor | None:
+        """Row and column of the cells that were filled (k, 2)."""
+        if not self.empty:
+            return None
+        pairs = [np.stack([rows, np.full_like(rows, place)], 1) for place, _, rows in self.empty]
+        return torch.from_numpy(np.concatenate(pairs))
+
+    def filled(self) -> list[str]:
+        """A note on the missing numbers."""
+        if not self.empty:
+            return []
+        cells = sum(len(rows) for _, _, rows in self.empty)
+        names = ", ".join(repr(short(name)) for _, name, _ in self.empty[:5])
+        more = f" and {len(self.empty) - 5} more" if len(self.empty) > 5 else ""
+        said = f"{cells} missing numbers of {names}{more} are set to the column's median"
+        return [f"{self.columns.path.name}: {said}"]
+
+
+def stored(values: NDArray[np.float32]) -> torch.Tensor | SparseFeatures:
+    """Sparse where most values are 0."""
+    share = np.count_nonzero(values) / max(values.size, 1)
+    dense = torch.from_numpy(values)
+    return dense if share > DENSE_SHARE else SparseFeatures.from_dense(dense)

@@ -1,0 +1,143 @@
+"""Features out of tables: which column is the id, and is there a header."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from elasticgnn.data.own.arrow_csv import open_plain
+from elasticgnn.data.own.columns import ArrowColumns, Columns, TextColumns
+from elasticgnn.data.own.edge_table import typed_ids
+from elasticgnn.data.own.feature_matrix import feature_matrix
+from elasticgnn.data.own.ids import Ids, id_array
+from elasticgnn.data.own.layout import USUAL, TableLayout, chosen, find_name, headed
+from elasticgnn.data.own.records import FeatureRows
+from elasticgnn.data.own.table import (
+    Table,
+    is_missing,
+    is_number,
+    open_parquet,
+    plain_name,
+    read_lines,
+)
+from elasticgnn.data.own.text import table_ending
+
+IDS = ("id", "node", "node_id", "name", "key", "index")
+
+
+def read_feature_table(path: Path, layout: TableLayout = USUAL) -> FeatureRows:
+    """First column (or the one called id) names the node, all others describe it."""
+    quick = read_typed_features(path, layout)
+    if quick is not None:
+        return quick
+    table = read_lines(path, layout.encoding)
+    table = headed(table, looks_like_feature_header(table), (layout.id,))
+    id_column = chosen(table, layout.id, IDS) or 0
+    ids = id_array(id_cells(table, id_column))
+    found = features_beside(TextColumns(table), ids, id_column, layout)
+    return with_notes(found, table.notes)
+
+
+def with_notes(found: FeatureRows, notes: tuple[str, ...]) -> FeatureRows:
+    """The features with `notes` before their own."""
+    from dataclasses import replace
+
+    return replace(found, notes=(*notes, *found.notes)) if notes else found
+
+
+def features_beside(columns: Columns, ids: Ids, id_column: int, layout: TableLayout) -> FeatureRows:
+    """All columns but the id, and but the one that was named as the label."""
+    names = columns.names or ()
+    width = len(names) if columns.names else None
+    if width is None:
+        assert isinstance(columns, TextColumns)
+        width = columns.table.width
+    kept = [k for k in range(width) if k != id_column and names[k : k + 1] != (layout.label,)]
+    return feature_matrix(columns, ids, kept)
+
+
+def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
+    """The features of a Parquet file or of a large plain CSV file."""
+    if layout.encoding is not None:
+        return None
+    if table_ending(path) == ".parquet":
+        return parquet_features(path, layout)
+    plain = open_plain(path)
+    if plain is None:
+        return None
+    header = tuple(map(plain_name, plain.first))
+    has_header = not all(is_number(cell) or is_missing(cell) for cell in header[1:])
+    if not has_header and header[0].lower() in IDS:
+        has_header = True
+    if has_header and any(is_number(cell) for cell in header):
+        return None
+    id_column = 0
+    if has_header:
+        id_column = chosen(Table(path, header, [], []), layout.id, IDS) or 0
+    name = plain.first[id_column] if has_header else str(id_column)
+    content = plain.table(has_header=has_header, texts=[name])
+    if content is None:
+        return None
+    ids = typed_ids(content.column(id_column))
+    if ids is None or len(np.unique(ids)) != len(ids):
+        return None
+    columns = ArrowColumns(path, content, plain.line + has_header)
+    columns.names = header if has_header else None
+    try:
+        return matrix_of(columns, ids, id_column, len(header), layout)
+    except ValueError:  # the careful reader says what is wrong, and in which row
+        return None
+
+
+def matrix_of(
+    columns: ArrowColumns, ids: Ids, id_column: int, width: int, layout: TableLayout
+) -> FeatureRows:
+    """All columns but the id, and but the one that was named as the label."""
+    label = (layout.label,)
+    names = columns.names or ()
+    kept = [k for k in range(width) if k != id_column and names[k : k + 1] != label]
+    return feature_matrix(columns, ids, kept)
+
+
+def parquet_features(path: Path, layout: TableLayout) -> FeatureRows:
+    """The features of a Parquet file."""
+    content = open_parquet(path)
+    columns = ArrowColumns(path, content)
+    header = tuple(content.column_names)
+    id_column = chosen(Table(path, header, [], []), layout.id, IDS) or 0
+    ids = typed_ids(content.column(id_column))
+    if ids is None or len(np.unique(ids)) != len(ids):
+        rows = [[text] for text in columns.words(id_column)]
+        table = Table(path, (header[id_column],), rows, range(1, len(rows) + 1))
+        ids = id_array(id_cells(table, 0))
+    return matrix_of(columns, ids, id_column, len(header), layout)
+
+
+def looks_like_feature_header(table: Table) -> bool:
+    """A known name of ids above the first column, or words that no row below repeats."""
+    first = table.rows[0]
+    if plain_name(first[0]).lower() in IDS or find_name(tuple(first), IDS) is not None:
+        return True
+    words = [k for k, cell in enumerate(first) if k and not (is_number(cell) or is_missing(cell))]
+    if not words:
+        return False
+    # in a row of data some cells are numbers, or a word stands again further down
+    if len(words) < len(first) - 1 and "" not in first[1:]:
+        return not any(map(is_number, first[1:]))
+    return not any(cells[k] == first[k] for cells in table.rows[1:] for k in words)
+
+
+def id_cells(table: Table, position: int) -> list[str]:
+    """The ids of one column; each there, and there once."""
+    seen: dict[str, int] = {}
+    for row, cells in enumerate(table.rows):
+        cell = cells[position]
+        if is_missing(cell):
+            raise table.error(row, position, "a node id must be there")
+        if cell in seen:
+            raise table.error(
+                row, position, f"each node must have one row (row {seen[cell]} has it too)"
+            )
+        seen[cell] = table.line[row]
+    return list(seen)

@@ -1,0 +1,64 @@
+"""Labels out of tables: which columns are the id and the label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from elasticgnn.data.own.feature_table import IDS, id_cells
+from elasticgnn.data.own.ids import id_array
+from elasticgnn.data.own.layout import (
+    USUAL,
+    TableLayout,
+    chosen,
+    headed,
+    position_of,
+    unused_columns,
+)
+from elasticgnn.data.own.records import LabelRows
+from elasticgnn.data.own.table import Table, is_missing, is_number, plain_name, read_lines
+
+LABELS = ("label", "class", "y", "target", "category", "value")
+
+
+def read_label_table(path: Path, layout: TableLayout = USUAL) -> LabelRows:
+    """Columns id and label; an empty label is an unknown one."""
+    table = read_lines(path, layout.encoding)
+    wanted = (layout.id, layout.label, *layout.further)
+    table = headed(table, looks_like_label_header(table), wanted)
+    id_column, label_column = label_columns(table, layout)
+    further = {name: position_of(table, name) for name in layout.further}
+    used: set[int | None] = {id_column, label_column, *further.values()}
+    names = [cells[label_column] for cells in table.rows]
+    return LabelRows(
+        path,
+        id_array(id_cells(table, id_column)),
+        [None if is_missing(name) else name for name in names],
+        table.line,
+        table.column_name(label_column),
+        table.column_name(id_column),
+        (*table.notes, *unused_columns(table, used)),
+        {name: [cells[k] for cells in table.rows] for name, k in further.items()},
+    )
+
+
+def looks_like_label_header(table: Table) -> bool:
+    """Whether the first row names columns."""
+    first = [plain_name(cell).lower() for cell in table.rows[0]]
+    others = [cells[0] for cells in table.rows[1:]]
+    numbered = bool(others) and all(map(is_number, others))
+    named = first[0] in IDS or any(cell in LABELS for cell in first[1:])
+    return named or (numbered and not is_number(first[0]))
+
+
+def label_columns(table: Table, layout: TableLayout) -> tuple[int, int]:
+    """Positions of id and label: by name, else the first and the second of two."""
+    id_column = chosen(table, layout.id, IDS) or 0
+    if table.width == 2 and layout.label is None:
+        return id_column, 1 - id_column
+    label = chosen(table, layout.label, LABELS)
+    if label is None or label == id_column:
+        raise ValueError(
+            f"{table.path}, row 1: columns must be id and label, or one must be called 'label', "
+            f"got {table.width} columns"
+        )
+    return id_column, label

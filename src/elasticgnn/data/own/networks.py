@@ -1,0 +1,115 @@
+"""Graphs in the formats of other programs: GEXF, GML, node-link JSON, Matrix Market."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from elasticgnn.data.own.ids import id_array
+from elasticgnn.data.own.matrix_market import read_matrix
+from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
+from elasticgnn.data.own.table import cell_text, first_line, is_missing, short
+from elasticgnn.extras import optional_imports
+
+BROKEN = (SyntaxError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
+NETWORKS = (".gexf", ".gml", ".json", ".mtx")
+LABEL_KEYS = ("class", "y", "label")  # Gephi's own `label` is a name: it comes last
+
+
+def read_network(path: Path, kind: str) -> FileContent:
+    """Edges, and the number and class attributes of nodes where the file has them."""
+    if kind == ".mtx":
+        return FileContent(edges=read_matrix_market(path))
+    graph = read_networkx(path, kind)
+    if graph.number_of_edges() == 0:
+        raise ValueError(f"{path} must have edges, got none")
+    nodes = {cell_text(node): data for node, data in graph.nodes(data=True)}
+    return FileContent(network_edges(graph, path), node_numbers(nodes, path), classes(nodes, path))
+
+
+def read_networkx(path: Path, kind: str) -> Any:
+    """The networkx graph of a GEXF, GML or JSON file; ValueError if it cannot be read."""
+    with optional_imports():
+        import networkx
+    try:
+        if kind == ".gexf":
+            return networkx.read_gexf(path)
+        if kind == ".gml":
+            return networkx.read_gml(path, label="id")
+        content = json.loads(path.read_text("utf-8-sig"))
+        edges = "edges" if "edges" in content else "links"
+        return networkx.node_link_graph(content, edges=edges)
+    except (networkx.NetworkXException, *BROKEN) as error:
+        said = short(first_line(error))
+        raise ValueError(f"{path} must be a {kind[1:].upper()} graph, got: {said}") from None
+
+
+def read_matrix_market(path: Path) -> EdgeRows:
+    """The entries of a square matrix as edges between nodes 1, 2, 3, … (rows, as in the file)."""
+    try:
+        matrix = read_matrix(path)
+    except (ValueError, OSError, OverflowError, MemoryError) as error:
+        said = short(first_line(error))
+        raise ValueError(f"{path} must be a Matrix Market file, got: {said}") from None
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{path}: the adjacency matrix must be square, got {matrix.shape}")
+    source, target = (axis.astype(np.int64) + 1 for axis in matrix.coords)
+    weight = checked(np.asarray(matrix.data, dtype=np.float64), path)
+    nodes = np.arange(1, matrix.shape[0] + 1)
+    return EdgeRows(path, source, target, weight, range(1, len(source) + 1), nodes)
+
+
+def network_edges(graph: Any, path: Path) -> EdgeRows:
+    """The edges of a networkx graph with weights, 1 where none is given."""
+    rows = list(graph.edges(data=True))
+    weights = [as_number(data.get("weight", 1.0)) for _, _, data in rows]
+    source, target = (id_array(cell_text(row[end]) for row in rows) for end in (0, 1))
+    nodes = id_array(cell_text(node) for node in graph.nodes)
+    line = list(range(1, len(rows) + 1))
+    return EdgeRows(path, source, target, checked(np.array(weights), path), line, nodes)
+
+
+def checked(weight: Any, path: Path) -> Any:
+    """The weights; ValueError names the first that is not finite and >= 0."""
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        raise ValueError(
+            f"{path}, edge {bad[0] + 1}: weight must be a finite number >= 0, got {weight[bad[0]]}"
+        )
+    return weight
+
+
+def node_numbers(nodes: dict[str, dict[str, Any]], path: Path) -> FeatureRows | None:
+    """The attributes that every node has as a finite number."""
+    first = next(iter(nodes.values()))
+    names = [
+        name
+        for name in first
+        if name not in LABEL_KEYS
+        if all(math.isfinite(as_number(data.get(name))) for data in nodes.values())
+    ]
+    if not names:
+        return None
+    rows = [[as_number(data[name]) for name in names] for data in nodes.values()]
+    return FeatureRows(path, id_array(nodes), torch.tensor(rows, dtype=torch.float32), tuple(names))
+
+
+def as_number(value: Any) -> float:
+    """The value if it is a number, else NaN."""
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def classes(nodes: dict[str, dict[str, Any]], path: Path) -> LabelRows | None:
+    """The first of the attributes class, y, label that nodes share values of."""
+    for key in LABEL_KEYS:
+        texts = [cell_text(data.get(key)) for data in nodes.values()]
+        names = [None if is_missing(text) else text for text in texts]
+        known = [name for name in names if name is not None]
+        if 2 <= len(set(known)) <= len(known) / 2:
+            return LabelRows(path, id_array(nodes), names, list(range(1, len(names) + 1)), key)
+    return None

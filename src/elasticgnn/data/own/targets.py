@@ -1,0 +1,143 @@
+"""What is to be predicted: classes, or numbers, out of the rows of a label file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from elasticgnn.data.labels import natural
+from elasticgnn.data.own.ids import IdIndex
+from elasticgnn.data.own.records import LabelRows
+from elasticgnn.data.own.table import is_number, short
+
+Target = Literal["class", "number"]
+TARGETS: tuple[Target, ...] = ("class", "number")
+MANY_CLASSES = 20  # more are checked for being numbers or ids
+
+
+def number_values(labels: LabelRows, place: IdIndex, edge_path: Path) -> Tensor:
+    """Each node's number (n,) float64, NaN where it is unknown."""
+    values = torch.full((len(place),), torch.nan, dtype=torch.float64)
+    nodes = labelled_nodes(labels, place, edge_path)
+    numbers = np.array([number_or_nan(name) for name in labels.names])
+    known = np.array([name is not None for name in labels.names])
+    bad = np.flatnonzero(known & ~np.isfinite(numbers))
+    if bad.size:
+        row = int(bad[0])
+        raise ValueError(
+            f"{labels.path}, row {labels.line[row]}, column {labels.column}: "
+            f"a target must be a finite number, got {short(str(labels.names[row]))!r}"
+        )
+    values[torch.from_numpy(nodes)] = torch.from_numpy(numbers)
+    if len(np.unique(numbers[known])) < 2:
+        raise ValueError(
+            f"{labels.path}, column {labels.column}: must hold at least 2 different numbers, "
+            f"got {len(np.unique(numbers[known]))}"
+        )
+    return values
+
+
+def one_spelling(labels: LabelRows) -> LabelRows:
+    """Labels that are all numbers, with 1 and 1.0 as one class and a note that says so."""
+    names = {name for name in labels.names if name is not None}
+    if len(names) > 10_000 or not all(map(is_number, names)):
+        return labels
+    spelling: dict[float, str] = {}
+    for name in sorted(names, key=lambda name: (len(name), name)):
+        spelling.setdefault(float(name), name)
+    twice = sorted(name for name in names if spelling.get(float(name), name) != name)
+    if not twice:
+        return labels
+    other = spelling[float(twice[0])]
+    note = f"{labels.path.name}: labels {twice[0]!r} and {other!r} are one class"
+    kept = [None if name is None else spelling[float(name)] for name in labels.names]
+    return replace(labels, names=kept, notes=(*labels.notes, note))
+
+
+def number_or_nan(name: str | None) -> float:
+    """The number that is written, else NaN."""
+    return float(name) if name is not None and is_number(name) else float("nan")
+
+
+def number_notes(labels: LabelRows, values: Tensor) -> tuple[str, ...]:
+    """What was understood: how many numbers, and where they lie."""
+    known = values[~values.isnan()]
+    said = f"{len(known)} numbers to learn from, {known.min():.4g} to {known.max():.4g}"
+    return (*labels.notes, f"{labels.path.name}: column {labels.column} holds {said}")
+
+
+def number_classes(
+    labels: LabelRows | None, place: IdIndex, edge_path: Path
+) -> tuple[tuple[str, ...], Tensor]:
+    """Class names, numbers before words, and each node's class number or -1."""
+    numbers = torch.full((len(place),), -1, dtype=torch.int64)
+    if labels is None:
+        return (), numbers
+    nodes = labelled_nodes(labels, place, edge_path)
+    names = tuple(sorted({name for name in labels.names if name is not None}, key=natural))
+    if len(names) < 2:
+        found = f"only {short(names[0])!r}" if names else "none"
+        raise ValueError(
+            f"{labels.path}, column {labels.column}: must name at least 2 classes, got {found}"
+        )
+    check_repeated(labels, names)
+    number: dict[str | None, int] = {name: position for position, name in enumerate(names)}
+    classes = [number.get(name, -1) for name in labels.names]
+    numbers[torch.from_numpy(nodes)] = torch.tensor(classes)
+    return names, numbers
+
+
+def check_repeated(labels: LabelRows, names: tuple[str, ...]) -> None:
+    """Refuses numbers to be predicted, or ids, that were given as class names."""
+    known = sum(name is not None for name in labels.names)
+    numbers = all(map(is_number, names))
+    if len(names) <= MANY_CLASSES or (2 * len(names) <= known and not numbers):
+        return
+    where = f"{labels.path}, column {labels.column}"
+    if numbers and (5 * len(names) > known or any(float(name) % 1 for name in names)):
+        raise ValueError(
+            f"{where}: must name classes, got {len(names)} different numbers for {known} nodes: "
+            "a quantity, for which there is --target number (or cut it into ranges such as "
+            "low, middle, high)"
+        )
+    if 2 * len(names) > known:
+        raise ValueError(
+            f"{where}: must name classes that several nodes share, "
+            f"got {len(names)} different names for {known} nodes"
+        )
+
+
+def label_notes(labels: LabelRows | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """What else the label file holds, and names that look like several classes at once."""
+    if labels is None:
+        return ()
+    known = set(names)
+    for sign in ("|", ";", ","):
+        several = [n for n in names if sign in n and not known.isdisjoint(n.split(sign))]
+        if several:
+            said = f"{labels.path.name}: labels such as {short(several[0])!r} are read as one class"
+            return (*labels.notes, f"{said} each; every node has one class, not several")
+    return labels.notes
+
+
+def labelled_nodes(labels: LabelRows, place: IdIndex, edge_path: Path) -> NDArray[np.int64]:
+    """The node of each row; refuses labels of nodes that are not in the graph."""
+    found = place.find(labels.ids)
+    if not len(found) or int(found.min()) >= 0:
+        return found
+    if int(found.max()) < 0:
+        raise ValueError(
+            f"{labels.path} must label nodes of {edge_path}, got no id in common "
+            f"(the first is {short(str(labels.ids[0]))!r})"
+        )
+    row = int(np.argmin(found))
+    raise ValueError(
+        f"{labels.path}, row {labels.line[row]}, column {labels.id_column}: "
+        f"the node must be in {edge_path}, got {short(str(labels.ids[row]))!r}"
+    )

@@ -1,0 +1,122 @@
+"""The text of a table file: packed or not, its encoding, and what separates its columns."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zipfile
+from codecs import BOM_UTF8 as BOM_UTF8
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from elasticgnn.data.npy import damage_refused
+from elasticgnn.data.npz import FREELY_UNPACKED, UNPACKED_TIMES
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+PACKED = (".gz", ".zip")
+WHITE = frozenset(b"\t\n\r\f\v")
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+
+
+def table_ending(path: Path) -> str:
+    """The ending of what a file holds: .csv for edges.csv.gz and for a zip of one edges.csv."""
+    ending = path.suffix.lower()
+    if ending == ".gz":
+        return Path(path.stem).suffix.lower()
+    if ending == ".zip" and path.is_file():
+        return Path(only_member(path).filename).suffix.lower()
+    return ending
+
+
+def only_member(path: Path) -> zipfile.ZipInfo:
+    """The one file in a zip archive; ValueError if there are none or several."""
+    with damage_refused(path, "a zip file"), zipfile.ZipFile(path) as archive:
+        files = [part for part in archive.infolist() if not part.is_dir()]
+    if len(files) != 1:
+        raise ValueError(f"{path} must hold one file, got {len(files)}")
+    return files[0]
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content, unpacked; what grows to far more than its file is refused."""
+    ending = path.suffix.lower()
+    if ending not in PACKED:
+        return path.read_bytes()
+    most = max(FREELY_UNPACKED, UNPACKED_TIMES * path.stat().st_size)
+    with damage_refused(path, f"a whole {ending} file"), unpacked(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"{path} must unpack to at most {most} bytes, got more: unpack it first")
+    return content
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """The one file in a .gz or .zip."""
+    if path.suffix.lower() == ".gz":
+        with gzip.open(path) as file:
+            yield file
+        return
+    with zipfile.ZipFile(path) as archive, archive.open(only_member(path)) as member:
+        yield member
+
+
+def read_text(path: Path, encoding: str | None = None) -> tuple[str, tuple[str, ...]]:
+    """The text in `encoding`, and notes; without one in UTF-8, in UTF-16 where the file begins
+    with its mark, or else in Windows-1252, the extended Latin-1 of spreadsheets."""
+    content = read_bytes(path)
+    if encoding is not None:
+        return decoded(path, content, encoding), ()
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return content.decode("utf-16", errors="replace"), ()
+    if b"\0" in content:
+        raise ValueError(f"{path} must be a text file, got binary content")
+    try:
+        return content.decode("utf-8-sig"), ()
+    except UnicodeDecodeError as error:
+        if any(byte < 32 and byte not in WHITE for byte in content[:4096]):
+            raise ValueError(f"{path} must be a text file, got binary content") from None
+        row = content[: error.start].count(b"\n") + 1
+        text = decoded(path, content, "cp1252")
+    note = f"{path.name}: row {row} is not UTF-8; read as Windows-1252 (--encoding names another)"
+    return text, (note,)
+
+
+def decoded(path: Path, content: bytes, encoding: str) -> str:
+    """The text in `encoding`; a byte it does not have is named by its row."""
+    try:
+        return content.decode(encoding).removeprefix("\ufeff")
+    except (UnicodeDecodeError, LookupError) as error:
+        start = getattr(error, "start", 0)
+        row = content[:start].count(b"\n") + 1
+        raise ValueError(
+            f"{path}, row {row}: text must be {encoding}, got byte 0x{content[start]:02x} "
+            "(--encoding names another)"
+        ) from None
+
+
+def find_delimiter(text: str, usual: str) -> str:
+    """What separates columns: the usual sign, or else what the first row has instead of it."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if usual in first:
+        return usual
+    return next((sign for sign in (";", "\t", ",") if sign in first), usual)
+
+
+def without_comments(text: str) -> str:
+    """A SNAP edge list as tab-separated text: rows of # become blank, spaces become tabs."""
+    rows = text.split("\n")
+    if not any(row.startswith("#") for row in rows[:100]) and "\t" in text[:10_000]:
+        return text
+    return "\n".join("" if row.startswith("#") else "\t".join(row.split()) for row in rows)
+
+
+def with_decimal_points(rows: list[list[str]]) -> list[list[str]]:
+    """Numbers such as 1,5 with a point, in tables separated by semicolons."""
+    return [
+        [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]
+        for cells in rows
+    ]

@@ -1,0 +1,226 @@
+"""Signals and edges in files: tables, NPY, graphs and images, read and written."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from elasticgnn.data.npy import DAMAGE, read_npy
+from elasticgnn.data.own.read_task import read_edges as read_own_edges
+from elasticgnn.data.own.text import table_ending
+from elasticgnn.extras import optional_imports
+from elasticgnn.files import check_output, whole_file
+from elasticgnn.graph import Graph
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+MOST_PIXELS = 25_000_000
+COORDINATES = (("x", "y"), ("lon", "lat"), ("longitude", "latitude"))
+
+
+@dataclass(frozen=True)
+class SignalFile:
+    """A signal as read: what is smoothed, and what goes back into the output beside it."""
+
+    values: NDArray[np.float64]  # (n, d), NaN where missing
+    columns: tuple[str, ...]
+    ids: tuple[str, ...] | None  # as written in the file; None: the row number
+    positions: NDArray[np.float64] | None  # (n, 2)
+    table: Any  # the pandas frame it came from, if any
+    image_shape: tuple[int, int] | None = None
+
+
+def read_signal(path: Path) -> SignalFile:
+    """The signal in `path`, by its ending."""
+    kind = path.suffix.lower()
+    if kind in IMAGES:
+        return _read_image(path)
+    if kind == ".npy":
+        values = read_npy(path)
+        if values.ndim not in (1, 2):
+            raise ValueError(f"{path} must hold numbers (n,) or (n, d), got shape {values.shape}")
+        values = values.astype(np.float64).reshape(len(values), -1)
+        names = tuple(f"value{k}" for k in range(values.shape[1]))
+        return SignalFile(values, names, None, None, None)
+    return _read_table_signal(path)
+
+
+def _read_table_signal(path: Path) -> SignalFile:
+    table = read_table(path)
+    if table.shape[1] < 2:
+        raise ValueError(f"{path} must have a column of node ids and one of values, got one column")
+    names = [str(name) for name in table.columns]
+    pair = next((p for p in COORDINATES if set(p) <= set(names[1:])), None)
+    signal = [name for name in names[1:] if pair is None or name not in pair]
+    if not signal:
+        raise ValueError(f"{path} must have a column of values besides its ids and coordinates")
+    for name in signal:
+        if table[name].dtype.kind not in "fiub":
+            raise ValueError(f"{path} must hold numbers in column {name!r}, got text")
+    ids = tuple(id_text(value) for value in table.iloc[:, 0])
+    twice = [name for name, count in Counter(ids).items() if count > 1]
+    if twice:
+        raise ValueError(f"{path} must name every node once, got {twice[0]!r} twice")
+    values = table[signal].to_numpy(dtype=np.float64)
+    positions = None if pair is None else table[list(pair)].to_numpy(dtype=np.float64)
+    return SignalFile(values, tuple(signal), ids, positions, table)
+
+
+def read_table(path: Path) -> "pd.DataFrame":
+    """The pandas frame in a table: text (packed or not), Parquet or Excel."""
+    with optional_imports():
+        import pandas as pd
+
+    kind = table_ending(path)
+    if kind not in TABLES:
+        raise ValueError(f"file must end in {', '.join((*TABLES, '.npy', *IMAGES))}, got {path}")
+    try:
+        if kind in SEPARATORS:
+            return pd.read_csv(path, sep=SEPARATORS[kind])
+        with optional_imports():  # Excel has a library of its own
+            return pd.read_parquet(path) if kind == ".parquet" else pd.read_excel(path)
+    except pd.errors.ParserError as error:
+        raise ValueError(f"{path} is not a readable table: {error}") from None
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{path} must have a header and rows, got an empty file") from None
+
+
+def id_text(value: Any) -> str:
+    """A node id as text, so that 7, 7.0 and "7" are the same node."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def read_edges(path: Path, signal: SignalFile, normalization: str) -> Graph:
+    """The graph of (id, id[, weight]) rows over the signal's nodes."""
+    if path.suffix.lower() == ".npy":
+        rows = read_npy(path)
+        if rows.ndim != 2 or rows.shape[1] not in (2, 3):
+            raise ValueError(f"{path} must have shape (m, 2) or (m, 3), got {rows.shape}")
+        line: Sequence[int] = range(len(rows))
+        ends = rows[:, :2].tolist()
+        given = rows[:, 2].astype(np.float64) if rows.shape[1] == 3 else None
+    else:
+        listed = read_own_edges(path).edges
+        if listed is None:
+            raise ValueError(f"{path} must hold edges, got none")
+        ends = list(zip(listed.source.tolist(), listed.target.tolist(), strict=True))
+        line, given = listed.line, listed.weight
+    pairs = _matched(ends, signal, path, line)
+    index = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
+    weight = None if given is None else torch.from_numpy(given)
+    return Graph.from_edge_index(
+        index, len(signal.values), weight, undirected=True, normalization=normalization
+    )
+
+
+def _matched(
+    ends: list[Any], signal: SignalFile, path: Path, line: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Row numbers of both ends of every edge; the first that is unknown is named."""
+    ids = signal.ids or tuple(str(k) for k in range(len(signal.values)))
+    place = {name: row for row, name in enumerate(ids)}
+    if len(ends) > 1 and line[0] == 1 and not any(id_text(end) in place for end in ends[0]):
+        ends, line = ends[1:], line[1:]  # a header of words that the signal does not know
+    pairs = []
+    for number, pair in enumerate(ends):
+        names = [id_text(end) for end in pair]
+        for name in names:
+            if name not in place:
+                raise ValueError(
+                    f"edges must join nodes of the signal, got node {name!r} in row {line[number]} "
+                    f"of {path}, which the signal does not have"
+                )
+        pairs.append((place[names[0]], place[names[1]]))
+    return pairs
+
+
+def _read_image(path: Path) -> SignalFile:
+    with optional_imports():
+        from PIL import Image
+
+    try:
+        with Image.open(path) as image:
+            check_pixels(*image.size)
+            gray = image.mode in ("1", "L", "I", "I;16", "F")
+            pixels = np.asarray(image.convert("L" if gray else "RGB"), dtype=np.float64) / 255
+    except (*DAMAGE, Image.DecompressionBombError) as error:
+        raise ValueError(f"{path} must be a whole image, got: {error}") from None
+    height, width = pixels.shape[:2]
+    values = pixels.reshape(height * width, -1)
+    names = ("gray",) if gray else ("red", "green", "blue")
+    return SignalFile(values, names, None, None, None, (height, width))
+
+
+def check_pixels(width: int, height: int) -> None:
+    """Refuses an image before it is unpacked: every pixel will be a node."""
+    if width * height > MOST_PIXELS:
+        raise ValueError(f"{width} x {height} pixels, more than {MOST_PIXELS}")
+
+
+def write_signal(path: Path, signal: SignalFile, value: NDArray[np.float64]) -> None:
+    """The smoothed rows in the format that `path` names."""
+    check_signal_output(path, signal)
+    kind = path.suffix.lower()
+    with whole_file(path) as file:
+        if kind in IMAGES:
+            _write_image(file, kind, signal, value)
+        elif kind == ".npy":
+            buffer = BytesIO()  # numpy writing to a real file does not name it on a full disk
+            np.save(buffer, value)
+            file.write(buffer.getbuffer())
+        else:
+            _write_table(file, kind, signal, value)
+
+
+def check_signal_output(path: Path, signal: SignalFile) -> None:
+    """Refuses a path that `write_signal` could not write for this signal."""
+    kind = path.suffix.lower()
+    if kind not in (*TABLES, ".npy", *IMAGES):
+        raise ValueError(f"output must end in {', '.join((*TABLES, '.npy', *IMAGES))}, got {path}")
+    if kind in IMAGES and signal.image_shape is None:
+        raise ValueError(
+            f"output must be a table or .npy for a signal that is no image, got {path}"
+        )
+    check_output(path)
+
+
+def _write_image(file: BinaryIO, kind: str, signal: SignalFile, value: NDArray[np.float64]) -> None:
+    with optional_imports():
+        from PIL import Image
+
+    assert signal.image_shape is not None  # `check_signal_output` has seen to it
+    pixels = np.clip(np.rint(value * 255), 0, 255).astype(np.uint8)
+    shape = signal.image_shape if value.shape[1] == 1 else (*signal.image_shape, 3)
+    Image.fromarray(pixels.reshape(shape)).save(file, Image.registered_extensions()[kind])
+
+
+def _write_table(file: BinaryIO, kind: str, signal: SignalFile, value: NDArray[np.float64]) -> None:
+    with optional_imports():
+        import pandas as pd
+
+    if signal.table is None:
+        table = pd.DataFrame(value, columns=list(signal.columns))
+        table.insert(0, "node", np.arange(len(value)))
+    else:
+        table = signal.table.copy()
+        for k, name in enumerate(signal.columns):
+            table[name] = value[:, k]
+    if kind in SEPARATORS:
+        table.to_csv(file, index=False, sep=SEPARATORS[kind])
+    elif kind == ".parquet":
+        table.to_parquet(file, index=False)
+    else:
+        with optional_imports():
+            table.to_excel(file, index=False)

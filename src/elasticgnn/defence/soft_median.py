@@ -1,0 +1,53 @@
+"""Soft-Median (Geisler et al. 2021): neighbours count by how near they are to the median."""
+
+import torch
+from torch import Tensor
+
+from elasticgnn.defence.two_layers import TwoLayers, both_directions
+from elasticgnn.graph import Graph
+
+
+class SoftMedian(TwoLayers):
+    """Weights softmax(-|x_j - median_i| / (T sqrt(d))) times the edge's, scaled to a GCN's sum.
+
+    median_i is the weighted median of each column over node i and its neighbours. The lower T, the
+    more the mean becomes the row nearest to the median.
+
+    >>> from elasticgnn.defence import SoftMedian
+    >>> SoftMedian(16, 8, 2).eval()(task.features, task.graph).shape
+    torch.Size([60, 2])
+    """
+
+    temperature = 0.2
+
+    def aggregate(self, rows: Tensor, graph: Graph) -> Tensor:
+        """Rows (n, d) averaged over neighbours by nearness to their weighted median."""
+        to, sender, weight = both_directions(graph, rows.dtype)
+        _, scale = graph.cast(rows.dtype)
+        strength = weight * scale[to] * scale[sender]
+        with torch.no_grad():
+            median = weighted_median(rows, to, sender, strength.detach())
+        far = (rows[sender] - median[to]).square().sum(1).clamp(min=1e-12).sqrt()
+        soft = strength * torch.exp(-far / (self.temperature * rows.shape[1] ** 0.5))
+        zeros = rows.new_zeros(len(rows))
+        total = zeros.index_add(0, to, strength)
+        norm = zeros.index_add(0, to, soft).clamp(min=1e-12)
+        mixed = torch.zeros_like(rows).index_add(0, to, soft[:, None] * rows[sender])
+        return mixed * (total / norm)[:, None]
+
+
+def weighted_median(rows: Tensor, to: Tensor, sender: Tensor, strength: Tensor) -> Tensor:
+    """(n, d): per node and column the first value at which half of the weight is reached."""
+    half = rows.new_zeros(len(rows)).index_add(0, to, strength) / 2
+    median = torch.empty_like(rows)
+    first = torch.cat((to.new_zeros(1), torch.bincount(to, minlength=len(rows)).cumsum(0)))
+    for column in range(rows.shape[1]):
+        value = rows[sender, column]
+        order = torch.argsort(value, stable=True)
+        order = order[torch.argsort(to[order], stable=True)]
+        reached = strength[order].double().cumsum(0)
+        before = torch.cat((reached.new_zeros(1), reached))[first[:-1]]
+        place = torch.searchsorted(reached, before + half.double() * (1 - 1e-6))
+        place = torch.minimum(place, first[1:] - 1)
+        median[:, column] = value[order][place]
+    return median

@@ -1,0 +1,163 @@
+"""The compiled loops on one process's rows, and the exchanges between them.
+
+Interior rows are computed while halo rows are under way; boundary rows follow when they are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from elasticgnn.distributed.exchange import Pending
+from elasticgnn.distributed.graph import DistributedGraph
+from elasticgnn.kernels import native as kernels
+from elasticgnn.operator.kernel_call import form_number
+from elasticgnn.problem import ElasticPenalty
+from elasticgnn.problem.step_sizes import StepSizes
+
+native: Any = kernels  # `Loops.native` refuses to work without
+
+
+class Arrival(Protocol):
+    """An exchange under way."""
+
+    def finish(self) -> None:
+        """Returns when the halo rows are there."""
+
+
+class Tape(NamedTuple):
+    """What one step leaves for its adjoint; rows include the halo."""
+
+    u: Tensor | None  # s F before the step, where strengths are wanted
+    predicted: Tensor  # s Fb
+    dual: Tensor | None  # Z before the step
+
+
+class Loops:
+    """One problem on one process: arrays that the loops read, and calls of them."""
+
+    def __init__(
+        self, graph: DistributedGraph, penalty: ElasticPenalty, sizes: StepSizes, width: int
+    ) -> None:
+        self.graph, self.width, self.dtype = graph, width, sizes.gamma.dtype
+        self.padded = 4 if width <= 4 else -(-width // 8) * 8
+        self.rows, self.owned = len(graph.local.nodes), graph.local.owned
+        lambda1, gamma, beta, smoothing = sizes.numbers[0]
+        self.numbers = (gamma, beta, smoothing, lambda1, *penalty.edge_penalty.line(beta))
+        self.form = form_number(penalty.edge_penalty)
+        self.has_dual = lambda1 > 0 and gamma > 0
+        self.scale64 = scales(graph)
+        self.scale = self.scale64.to(self.dtype)
+        self.weight = None if graph.weight is None else graph.weight.detach().to(self.dtype)
+        weights = graph.degree[: self.owned] - float(graph.normalization == "degree")
+        own = self.scale64[: self.owned]
+        self.own_factor = (((1 - gamma) - smoothing * own * own * weights) / own).to(self.dtype)
+        self.arrays = self._arrays()
+
+    def _arrays(self) -> tuple[Tensor, ...]:
+        local = self.graph.local
+        names = ("start", "column", "edge", "lead", "other")
+        return tuple(torch.from_numpy(getattr(local, name)) for name in names)
+
+    @cached_property
+    def native(self) -> Any:
+        """The problem as the loops take it."""
+        if kernels is None:
+            raise ValueError(
+                "the distributed operator needs the compiled kernels: install a C++17 compiler "
+                "and elasticgnn again"
+            )
+        addresses = (
+            *map(address, self.arrays),
+            *map(address, (self.weight, self.scale, self.own_factor)),
+        )
+        is_double = self.dtype == torch.float64
+        return native.halo_local(is_double, addresses, self.numbers, self.form)
+
+    @property
+    def gamma(self) -> float:
+        """The step size of the signal."""
+        return self.numbers[0]
+
+    # -- memory ----------------------------------------------------------------------------------
+
+    def node_rows(self, *, halo: bool = False) -> Tensor:
+        """Zeros with a padded row per node, those of the halo too if asked."""
+        return torch.zeros(self.rows if halo else self.owned, self.padded, dtype=self.dtype)
+
+    def dual_rows(self) -> Tensor:
+        """Zeros with a padded row per edge."""
+        return torch.zeros(self.graph.local.num_edges, self.padded, dtype=self.dtype)
+
+    def load(self, x: Tensor) -> Tensor:
+        """Rows in the parts' order (owned, width) as padded local ones."""
+        rows = self.node_rows()
+        rows[torch.from_numpy(self.graph.local.place), : self.width] = x
+        return rows
+
+    def unload(self, rows: Tensor) -> Tensor:
+        """Local rows in the parts' order (owned, width)."""
+        return rows[torch.from_numpy(self.graph.local.place), : self.width]
+
+    # -- passes ----------------------------------------------------------------------------------
+
+    def start(self, rows: Tensor) -> Pending:
+        """Begins to send rows to the processes that need them."""
+        return self.graph.exchange.start(rows, self.width)
+
+    def around(self, pending: Arrival, call: Callable[[Any], None]) -> None:
+        """`call` for the interior while the exchange goes on, then for the boundary."""
+        interior, threads = self.graph.local.interior, torch.get_num_threads()
+        call(native.HaloPass(0, interior, self.padded, threads))
+        pending.finish()
+        call(native.HaloPass(interior, self.owned, self.padded, threads))
+
+    def smooth(
+        self,
+        pending: Arrival,
+        u: Tensor,
+        out: Tensor,
+        x: Tensor | None,
+        q: Tensor | None = None,
+        y: Tensor | None = None,
+    ) -> None:
+        """out = s (gamma x + (1 - gamma) F - smoothing L F - gamma s q) for u = s F."""
+        arrays = [address(rows) for rows in (x, q, u, out, y)]
+        self.around(pending, lambda part: native.halo_smooth(self.native, part, *arrays))
+
+    def ascend(self, pending: Arrival, *rows: Tensor | None) -> None:
+        """dual, q and u after the dual step; rows: u, predicted, y, dual, dual_out, q, f."""
+        arrays = [address(row) for row in rows]
+        self.around(pending, lambda part: native.halo_ascend(self.native, part, *arrays))
+
+    def adjoint_step(self, pending: Arrival, *rows: Tensor | None) -> None:
+        """The adjoint up to s gFb; rows as `HaloAdjoint` lists them."""
+        arrays = [address(row) for row in rows]
+        self.around(pending, lambda part: native.halo_adjoint_step(self.native, part, *arrays))
+
+    def correct_dual(self, begin: int, end: int, dual_grad: Tensor, b: Tensor) -> None:
+        """gZ <- t - gamma w (B_i - B_j) for the edges that rows begin .. end - 1 lead."""
+        part = native.HaloPass(begin, end, self.padded, torch.get_num_threads())
+        native.halo_correct_dual(self.native, part, address(dual_grad), address(b))
+
+    def add_strengths(self, rows: tuple[Tensor | None, ...], sums: tuple[Tensor, ...]) -> None:
+        """One step's share of the gradients of weights, scales and step sizes."""
+        part = native.HaloPass(0, self.owned, self.padded, torch.get_num_threads())
+        addresses = tuple(map(address, rows)), tuple(map(address, sums))
+        native.halo_strengths(self.native, part, *addresses)
+
+
+def address(rows: Tensor | None) -> int:
+    """Where the rows lie in memory, 0 for none."""
+    return 0 if rows is None else rows.data_ptr()
+
+
+def scales(graph: DistributedGraph) -> Tensor:
+    """s per row, halo included, float64."""
+    if graph.normalization == "none":
+        return torch.ones_like(graph.degree)
+    return graph.degree.rsqrt()

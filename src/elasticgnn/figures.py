@@ -1,0 +1,34 @@
+"""One style for all pictures: size, fonts, and colours that colour-blind people can tell apart."""
+
+from typing import Any
+
+from elasticgnn.extras import optional_imports
+
+# Okabe and Ito's palette; yellow, faint on white, comes last. Lines also differ by their marker.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+PANEL = (4.0, 3.6)  # inches
+DPI = 120
+PADDING = 0.08  # inches around each panel: a title at the very edge would be cut
+
+
+def new_figure(
+    columns: int = 1, *, panel: tuple[float, float] = PANEL, sharey: bool = False
+) -> Any:
+    """A figure with a row of panels (`figure.axes`) that touches no global state of matplotlib."""
+    with optional_imports():
+        from cycler import cycler
+        from matplotlib import rc_context
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    size = (columns * panel[0], panel[1])
+    style: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 10, "legend.frameon": False}
+    style["axes.prop_cycle"] = cycler(color=list(COLOURS))
+    with rc_context(style):
+        engine = ConstrainedLayoutEngine(w_pad=PADDING, h_pad=PADDING)
+        figure = Figure(figsize=size, dpi=DPI, layout=engine)
+        FigureCanvasAgg(figure)
+        figure.subplots(1, columns, sharey=sharey, squeeze=False)
+    return figure

@@ -1,0 +1,29 @@
+"""Text from files on its way to a terminal."""
+
+import re
+
+UNUSUAL = re.compile(r"[^\x20-\x7e\n\t]")
+
+
+def visible(text: str) -> str:
+    r"""`text` with its control characters written out (\x1b): no file can steer a terminal."""
+    return UNUSUAL.sub(lambda sign: written_out(sign[0]), text)
+
+
+def written_out(sign: str) -> str:
+    """The sign itself if it can be printed, else its escape sequence in ASCII."""
+    return sign if sign.isprintable() else ascii(sign)[1:-1]
+
+
+def hide_password(text: str) -> str:
+    """An address without the password in it: user:***@host."""
+    scheme, mark, rest = text.partition("://")
+    user, at, host = rest.rpartition("@")
+    if not mark or not at or ":" not in user:
+        return text
+    return f"{scheme}://{user.partition(':')[0]}:***@{host}"
+
+
+def one_line(text: str) -> str:
+    """`text` on one line, with nothing in it that a terminal would obey."""
+    return visible(" ".join(text.split()))

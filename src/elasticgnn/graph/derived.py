@@ -1,0 +1,55 @@
+"""What a graph works out once and remembers: the library reads it, the user is not handed it."""
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from elasticgnn.graph import parts
+from elasticgnn.graph.once import once, once_if_fixed
+from elasticgnn.graph.slots import Slots, build_slots
+from elasticgnn.graph.tiling import Tiles, tile_edges
+
+if TYPE_CHECKING:
+    from elasticgnn.graph.graph import Graph
+
+
+@once
+def norm_bound(graph: "Graph") -> float:
+    """An upper bound of the largest eigenvalue of the Laplacian, without a solve."""
+    largest = float(graph.degree.detach().max()) if graph.num_edges else 0.0
+    return 2.0 * largest if largest > 0 else 1.0
+
+
+@once
+def tiles(graph: "Graph") -> Tiles:
+    """The edges cut into tiles that threads may take at once."""
+    return tile_edges(graph._tail, graph._head, graph.num_nodes)
+
+
+@once
+def slots(graph: "Graph") -> Slots:
+    """Both directions of the edges, ordered by node."""
+    return build_slots(graph._tail, graph._head, graph.num_nodes)
+
+
+@once_if_fixed
+def cast(graph: "Graph", dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Weights (m,) and scales (n,) in another precision."""
+    return graph._weight.to(dtype), graph.scale.to(dtype)
+
+
+@once
+def component_labels(graph: "Graph") -> Tensor:
+    """The number of every node's connected component, (n,)."""
+    return parts.component_labels(graph)
+
+
+@once_if_fixed
+def fingerprint(graph: "Graph") -> str:
+    """SHA-256 of nodes, edges, weights and normalisation."""
+    digest = hashlib.sha256(f"{graph.num_nodes} {graph.normalization}".encode())
+    for part in (graph._tail, graph._head, graph._weight.detach().double()):
+        digest.update(part.cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,162 @@
+// The adjoint of an elastic step in gather form: each process computes its own rows, nothing is
+// added across processes.
+//   h = gZ - gamma w (G_i - G_j)        t = J'h            gFb_i = beta s_i sum_p t_p         B = s
+//   gFb,  H = G + B gZ <- t - gamma w (B_i - B_j)       G_i <- s_i (own_factor_i H_i + smoothing
+//   s_i sum_p w_p H_j)
+#include "halo_sweep.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+constexpr int kPiece = 8;
+
+// h -> J'h of one edge, in place of `t`; the derivatives along lambda1 and (concave penalties)
+// beta.
+template <class T>
+struct Derivatives {
+  T lambda1 = 0, beta = 0;
+};
+
+template <Shape S, class T, class R>
+HALO_INLINE Derivatives<T> apply_jacobian(const HaloSizes<T>& sizes, const R& row, const T* old,
+                                          const T* own, const T* near, T* t) {
+  using Vec = typename R::Vec;
+  const auto ascended = [&](int v) {
+    return row.load(old, v) + sizes.beta * (row.load(own, v) - row.load(near, v));
+  };
+  if constexpr (S == Shape::box) {
+    const Vec radius = row.splat(sizes.lambda1);
+    Vec clamped{};
+    for (int v = 0; v < row.count(); ++v) {
+      const Vec a = ascended(v), h = row.load(t, v);
+      clamped += (a > radius ? h : Vec{}) - (a < -radius ? h : Vec{});
+      row.store(t, v, (a > radius) | (a < -radius) ? Vec{} : h);
+    }
+    return {R::sum(clamped), T(0)};
+  }
+  Vec squares{}, products{};
+  for (int v = 0; v < row.count(); ++v) {
+    const Vec a = ascended(v);
+    squares += a * a;
+    products += a * row.load(t, v);
+  }
+  const T length = root(R::sum(squares));
+  if (!(length > sizes.lambda1)) return {};
+  const Shrink<T, S> shrink{sizes};
+  const T factor = shrink.factor(length), limit = shrink.limit(length), product = R::sum(products);
+  const bool falling = S == Shape::fading && limit > T(0) && limit < sizes.lambda1;
+  // the part along the row scales with the derivative of its new length, the part across with
+  // factor
+  const T correction = ((falling ? -sizes.slope : T(0)) - factor) * (product / (length * length));
+  for (int v = 0; v < row.count(); ++v)
+    row.store(t, v, factor * row.load(t, v) + correction * ascended(v));
+  const T along = product / length;
+  if (!falling) return {limit > T(0) ? along : T(0), T(0)};
+  return {sizes.start * along,
+          (sizes.start_beta * sizes.lambda1 - sizes.slope_beta * length) * along};
+}
+
+template <Shape S, class T, class R>
+HALO_INLINE void adjoint_edges(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
+                               const HaloAdjoint<T>& a, std::int64_t i) {
+  const std::int64_t stride = row.stride();
+  for (std::int64_t e = graph.lead[i]; e < graph.lead[i + 1]; ++e) {
+    const std::int64_t j = graph.other[e];
+    const T flow = sizes.gamma * (graph.weight == nullptr ? T(1) : graph.weight[e]);
+    T* t = a.dual_grad + e * stride;
+    for (int v = 0; v < row.count(); ++v)
+      row.store(
+          t, v,
+          row.load(t, v) - flow * (row.load(a.g + i * stride, v) - row.load(a.g + j * stride, v)));
+    const T *own = a.predicted + i * stride, *near = a.predicted + j * stride;
+    const Derivatives<T> found =
+        apply_jacobian<S>(sizes, row, a.dual_in + e * stride, own, near, t);
+    if (a.edge_lambda == nullptr) continue;
+    typename R::Vec step{};
+    for (int v = 0; v < row.count(); ++v)
+      step += row.load(t, v) * (row.load(own, v) - row.load(near, v));
+    a.edge_lambda[e] += double(found.lambda1);
+    a.edge_beta[e] += double(found.beta) + double(R::sum(step));
+  }
+}
+
+template <class T, class R>
+HALO_INLINE void finish_turn(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
+                             const HaloAdjoint<T>& a, std::int64_t i) {
+  using Vec = typename R::Vec;
+  const std::int64_t stride = row.stride(), first = graph.lead[i];
+  const T reach = sizes.beta * (graph.scale[i] * graph.scale[i]);
+  for (int piece = 0; piece < row.count(); piece += kPiece) {
+    const int count = row.count() - piece < kPiece ? row.count() - piece : kPiece;
+    Vec sum[kPiece];
+    for (int v = 0; v < count; ++v) sum[v] = Vec{};
+    for (std::int64_t p = graph.start[i]; p < graph.start[i + 1]; ++p) {
+      const std::int64_t e = graph.edge[p];
+      const T sign = e < first ? T(-1) : T(1);
+      for (int v = 0; v < count; ++v)
+        sum[v] += sign * row.load(a.dual_grad + e * stride, piece + v);
+    }
+    for (int v = 0; v < count; ++v) {
+      const Vec b = reach * sum[v];
+      const Vec h = row.load(a.g + i * stride, piece + v) + b;
+      T* total = a.total + i * stride;
+      row.store(a.b + i * stride, piece + v, b);
+      row.store(a.h + i * stride, piece + v, h);
+      row.store(total, piece + v, row.load(total, piece + v) + h);
+    }
+  }
+}
+
+template <Shape S, class T, class R>
+void adjoint_all(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
+                 const R& row, const HaloAdjoint<T>& a) {
+  lead_and_finish(
+      graph, pass, [&](std::int64_t i) { adjoint_edges<S>(graph, sizes, row, a, i); },
+      [&](std::int64_t i) { finish_turn(graph, sizes, row, a, i); });
+}
+
+template <class T, class R>
+HALO_INLINE void correct_dual(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
+                              const HaloAdjoint<T>& a, std::int64_t i) {
+  const std::int64_t stride = row.stride();
+  for (std::int64_t e = graph.lead[i]; e < graph.lead[i + 1]; ++e) {
+    const std::int64_t j = graph.other[e];
+    const T flow = sizes.gamma * (graph.weight == nullptr ? T(1) : graph.weight[e]);
+    T* t = a.dual_grad + e * stride;
+    for (int v = 0; v < row.count(); ++v)
+      row.store(
+          t, v,
+          row.load(t, v) - flow * (row.load(a.b + i * stride, v) - row.load(a.b + j * stride, v)));
+  }
+}
+
+}  // namespace
+
+template <class T>
+void halo_adjoint_step(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
+                       const HaloAdjoint<T>& a) {
+  with_halo_row<T>(pass.width, [&](const auto& row) {
+    if (sizes.shape == Shape::ball) return adjoint_all<Shape::ball>(graph, sizes, pass, row, a);
+    if (sizes.shape == Shape::box) return adjoint_all<Shape::box>(graph, sizes, pass, row, a);
+    return adjoint_all<Shape::fading>(graph, sizes, pass, row, a);
+  });
+}
+
+template <class T>
+void halo_correct_dual(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
+                       const HaloAdjoint<T>& a) {
+  with_halo_row<T>(pass.width, [&](const auto& row) {
+    each_node(pass, [&](std::int64_t i) { correct_dual(graph, sizes, row, a, i); });
+  });
+}
+
+#define HALO_INSTANTIATE(T)                                                                  \
+  template void halo_adjoint_step(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, \
+                                  const HaloAdjoint<T>&);                                    \
+  template void halo_correct_dual(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, \
+                                  const HaloAdjoint<T>&);
+HALO_INSTANTIATE(float)
+HALO_INSTANTIATE(double)
+
+}  // namespace elasticgnn::ISA_NAMESPACE

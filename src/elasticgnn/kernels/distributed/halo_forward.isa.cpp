@@ -1,0 +1,138 @@
+// The two sweeps of an elastic step on one process's rows; docs/scale.md has the formulas. Nothing
+// here allocates or throws.
+#include "halo_sweep.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+// Bags of vectors for rows of open width live on the stack in pieces of this many.
+constexpr int kPiece = 8;
+
+// y = gamma x + own_factor u + smoothing s sum_p w_p u_j, in pieces of a row so that sums stay in
+// registers.
+template <class T, class R>
+HALO_INLINE void smooth_node(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
+                             const HaloForward<T>& a, std::int64_t i) {
+  using Vec = typename R::Vec;
+  const std::int64_t stride = row.stride(), begin = graph.start[i], end = graph.start[i + 1];
+  const T scale = graph.scale[i], own_factor = graph.own_factor[i], reach = sizes.smoothing * scale,
+          damp = sizes.gamma * scale;
+  for (int piece = 0; piece < row.count(); piece += kPiece) {
+    const int count = row.count() - piece < kPiece ? row.count() - piece : kPiece;
+    Vec sum[kPiece];
+    for (int v = 0; v < count; ++v) sum[v] = Vec{};
+    for (std::int64_t p = begin; p < end; ++p) {
+      const T* near = a.u + graph.column[p] * stride;
+      if (graph.weight == nullptr) {
+        for (int v = 0; v < count; ++v) sum[v] += row.load(near, piece + v);
+      } else {
+        const Vec weight = row.splat(graph.weight[graph.edge[p]]);
+        for (int v = 0; v < count; ++v) sum[v] += weight * row.load(near, piece + v);
+      }
+    }
+    for (int v = 0; v < count; ++v) {
+      const int at = piece + v;
+      Vec y = own_factor * row.load(a.u + i * stride, at);
+      y += reach * sum[v];
+      if (a.x != nullptr) y += sizes.gamma * row.load(a.x + i * stride, at);
+      if (a.y != nullptr) row.store(a.y + i * stride, at, y);
+      if (a.q != nullptr) y -= damp * row.load(a.q + i * stride, at);
+      row.store(a.predicted + i * stride, at, scale * y);
+    }
+  }
+}
+
+// dual <- project(dual + beta (u_i - u_j)) for the edges that node i leads.
+template <Shape S, class T, class R>
+HALO_INLINE void ascend_edges(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
+                              const HaloForward<T>& a, std::int64_t i) {
+  using Vec = typename R::Vec;
+  const std::int64_t stride = row.stride();
+  const T* own = a.predicted + i * stride;
+  const Shrink<T, S> shrink{sizes};
+  for (std::int64_t e = graph.lead[i]; e < graph.lead[i + 1]; ++e) {
+    const T *near = a.predicted + graph.other[e] * stride, *old = a.dual_in + e * stride;
+    T* out = a.dual_out + e * stride;
+    Vec squares{};
+    for (int v = 0; v < row.count(); ++v) {
+      Vec z = row.load(old, v) + sizes.beta * (row.load(own, v) - row.load(near, v));
+      if constexpr (S == Shape::box) {
+        const Vec radius = row.splat(sizes.lambda1);
+        z = z > radius ? radius : z;
+        z = z < -radius ? -radius : z;
+      }
+      squares += z * z;
+      row.store(out, v, z);
+    }
+    if constexpr (S == Shape::box) continue;
+    const T factor = shrink.factor(root(R::sum(squares)));
+    for (int v = 0; v < row.count(); ++v) row.store(out, v, factor * row.load(out, v));
+  }
+}
+
+// q = sum of the node's dual rows, away from it; u = s (y - gamma s q).
+template <class T, class R>
+HALO_INLINE void finish_node(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
+                             const HaloForward<T>& a, std::int64_t i) {
+  using Vec = typename R::Vec;
+  const std::int64_t stride = row.stride(), first = graph.lead[i];
+  const T scale = graph.scale[i], damp = sizes.gamma * scale;
+  for (int piece = 0; piece < row.count(); piece += kPiece) {
+    const int count = row.count() - piece < kPiece ? row.count() - piece : kPiece;
+    Vec sum[kPiece];
+    for (int v = 0; v < count; ++v) sum[v] = Vec{};
+    for (std::int64_t p = graph.start[i]; p < graph.start[i + 1]; ++p) {
+      const std::int64_t e = graph.edge[p];
+      const T* dual = a.dual_out + e * stride;
+      T weight = graph.weight == nullptr ? T(1) : graph.weight[e];
+      weight = e < first ? -weight : weight;
+      for (int v = 0; v < count; ++v) sum[v] += weight * row.load(dual, piece + v);
+    }
+    for (int v = 0; v < count; ++v) {
+      const int at = piece + v;
+      const Vec f = row.load(a.y + i * stride, at) - damp * sum[v];
+      row.store(a.q_out + i * stride, at, sum[v]);
+      row.store(a.u + i * stride, at, scale * f);
+      if (a.f_out != nullptr) row.store(a.f_out + i * stride, at, f);
+    }
+  }
+}
+
+template <Shape S, class T, class R>
+void ascend_all(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
+                const R& row, const HaloForward<T>& a) {
+  lead_and_finish(
+      graph, pass, [&](std::int64_t i) { ascend_edges<S>(graph, sizes, row, a, i); },
+      [&](std::int64_t i) { finish_node(graph, sizes, row, a, i); });
+}
+
+}  // namespace
+
+template <class T>
+void halo_smooth(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
+                 const HaloForward<T>& a) {
+  with_halo_row<T>(pass.width, [&](const auto& row) {
+    each_node(pass, [&](std::int64_t i) { smooth_node(graph, sizes, row, a, i); });
+  });
+}
+
+template <class T>
+void halo_ascend(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
+                 const HaloForward<T>& a) {
+  with_halo_row<T>(pass.width, [&](const auto& row) {
+    if (sizes.shape == Shape::ball) return ascend_all<Shape::ball>(graph, sizes, pass, row, a);
+    if (sizes.shape == Shape::box) return ascend_all<Shape::box>(graph, sizes, pass, row, a);
+    return ascend_all<Shape::fading>(graph, sizes, pass, row, a);
+  });
+}
+
+#define HALO_INSTANTIATE(T)                                                            \
+  template void halo_smooth(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, \
+                            const HaloForward<T>&);                                    \
+  template void halo_ascend(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, \
+                            const HaloForward<T>&);
+HALO_INSTANTIATE(float)
+HALO_INSTANTIATE(double)
+
+}  // namespace elasticgnn::ISA_NAMESPACE

@@ -1,0 +1,63 @@
+// Passes over owned nodes in which a node is finished when all edges it needs have been updated.
+#pragma once
+
+#include <omp.h>
+
+#include "halo_rows.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+namespace {
+
+HALO_INLINE std::int64_t share_of(const HaloPass& pass, int thread, int threads) {
+  return pass.begin + (pass.end - pass.begin) * thread / threads;
+}
+
+// Calls node(i) for all rows of the pass; nodes are independent.
+template <class Node>
+void each_node(const HaloPass& pass, const Node& node) {
+#pragma omp parallel num_threads(pass.threads) if (pass.threads > 1)
+  {
+    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    const std::int64_t last = share_of(pass, thread + 1, threads);
+    for (std::int64_t i = share_of(pass, thread, threads); i < last; ++i) node(i);
+  }
+}
+
+// lead(i) updates the edges that node i leads; finish(i) reads all edges of i. A node whose edges
+// are led by nodes of another thread's share is finished after all leads: the same additions in the
+// same order on any number of threads.
+template <class T, class Lead, class Finish>
+void lead_and_finish(const HaloGraph<T>& graph, const HaloPass& pass, const Lead& lead,
+                     const Finish& finish) {
+#pragma omp parallel num_threads(pass.threads) if (pass.threads > 1)
+  {
+    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    const std::int64_t first = share_of(pass, thread, threads),
+                       last = share_of(pass, thread + 1, threads);
+    const std::int64_t low = graph.lead[pass.begin], own = graph.lead[first];
+    const auto waits = [&](std::int64_t i) {
+      if (thread == 0) return false;
+      for (std::int64_t p = graph.start[i]; p < graph.start[i + 1]; ++p)
+        if (graph.edge[p] >= low && graph.edge[p] < own) return true;
+      return false;
+    };
+    for (std::int64_t i = first; i < last; ++i) {
+      lead(i);
+      if (!waits(i)) finish(i);
+    }
+    if (threads > 1) {
+#pragma omp barrier
+      for (std::int64_t i = first; i < last; ++i)
+        if (waits(i)) finish(i);
+    }
+  }
+}
+
+template <class R, class T>
+HALO_INLINE void prefetch_row(const R& row, const T* at) {
+  for (int byte = 0; byte < int(row.count() * sizeof(typename R::Vec)); byte += 64)
+    __builtin_prefetch(reinterpret_cast<const char*>(at) + byte);
+}
+
+}  // namespace
+}  // namespace elasticgnn::ISA_NAMESPACE

@@ -1,0 +1,104 @@
+// Python's entrance to the packed loops. Arrays come as addresses (0: not given);
+// elasticgnn.operator.packed made or checked them.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+
+#include <array>
+
+#include "binding/supply.h"
+#include "binding/interruption.h"
+#include "binding/scratch.h"
+#include "binding/dispatch.h"
+#include "emp/packed/problem.h"
+
+ELASTICGNN_DECLARE(int packed_lanes(std::int64_t width);
+                   std::size_t packed_forward(const PackedProblem&, const float*, float*,
+                                              const PackedKept*, char*);
+                   std::size_t packed_backward(const PackedProblem&, const float*, float*,
+                                               const PackedKept&, char*);)
+
+namespace nb = nanobind;
+
+namespace elasticgnn {
+
+namespace {
+
+using Sizes = std::array<std::int64_t, 5>;  // nodes, registers, chunks, width, stride
+using Tables =
+    std::array<Address, 9>;  // chunk, share, group, column, owner, edge, order, weight, scale
+using Settings = std::array<double, 4>;  // lambda1, gamma, beta, smoothing
+using Options = std::array<int, 3>;      // steps, threads, whether the norm is l1
+
+PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Settings& settings,
+                           const Options& options) {
+  PackedProblem problem{};
+  problem.graph = {sizes[0],
+                   sizes[1],
+                   sizes[2],
+                   at<std::int32_t>(tables[0]),
+                   at<std::int32_t>(tables[1]),
+                   at<std::int32_t>(tables[2]),
+                   at<std::int32_t>(tables[3]),
+                   at<std::int32_t>(tables[4]),
+                   at<std::int32_t>(tables[5]),
+                   at<std::int32_t>(tables[6]),
+                   at<float>(tables[7]),
+                   at<float>(tables[8])};
+  problem.width = sizes[3], problem.stride = sizes[4];
+  problem.lambda1 = float(settings[0]), problem.gamma = float(settings[1]);
+  problem.beta = float(settings[2]), problem.smoothing = float(settings[3]);
+  problem.steps = options[0], problem.threads = options[1], problem.box = options[2] != 0;
+  return problem;
+}
+
+// `kept` holds the addresses of the rows' table and of the masks, or zeros; `more(bytes)` gives
+// memory for rows that lives as long as the gradient may be asked for.
+void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
+             const Options& options, std::array<Address, 2> rows, std::array<Address, 2> kept,
+             const nb::callable& more) {
+  static const auto kernel = ELASTICGNN_PICK(packed_forward);
+  PackedProblem problem = make_problem(sizes, tables, settings, options);
+  Interruption interruption;
+  problem.interrupt = interruption.handle();
+  Supply<float> supply{more, nullptr};
+  const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]),
+                         &Supply<float>::more, &supply};
+  const PackedKept* wanted = kept[0] ? &store : nullptr;
+  const Scratch scratch(kernel(problem, nullptr, nullptr, wanted, nullptr));
+  {
+    nb::gil_scoped_release release;
+    kernel(problem, at<float>(rows[0]), at<float>(rows[1]), wanted, scratch.data());
+  }
+  interruption.rethrow();
+  if (supply.failure) std::rethrow_exception(supply.failure);
+}
+
+void backward(const Sizes& sizes, const Tables& tables, const Settings& settings,
+              const Options& options, std::array<Address, 2> rows, std::array<Address, 2> kept) {
+  static const auto kernel = ELASTICGNN_PICK(packed_backward);
+  PackedProblem problem = make_problem(sizes, tables, settings, options);
+  Interruption interruption;
+  problem.interrupt = interruption.handle();
+  const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), nullptr, nullptr};
+  const Scratch scratch(kernel(problem, nullptr, nullptr, store, nullptr));
+  {
+    nb::gil_scoped_release release;
+    kernel(problem, at<float>(rows[0]), at<float>(rows[1]), store, scratch.data());
+  }
+  interruption.rethrow();
+}
+
+int lanes(std::int64_t width) {
+  static const auto kernel = ELASTICGNN_PICK(packed_lanes);
+  return kernel(width);
+}
+
+}  // namespace
+
+void bind_packed(nb::module_& module) {
+  module.def("packed_lanes", &lanes);
+  module.def("packed_forward", &forward);
+  module.def("packed_backward", &backward);
+}
+
+}  // namespace elasticgnn

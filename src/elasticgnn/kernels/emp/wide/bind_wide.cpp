@@ -1,0 +1,70 @@
+// Python's entrance to the loops for wide rows. Arrays come as addresses; elasticgnn.operator.wide
+// made or checked them.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+
+#include <array>
+
+#include "binding/dispatch.h"
+#include "binding/supply.h"
+#include "emp/bind_problem.h"
+#include "emp/wide/problem.h"
+
+ELASTICGNN_DECLARE(template <class T>
+                   std::size_t wide_forward(const EmpProblem<T>&, const WideForward<T>&, char*);
+                   template <class T>
+                   std::size_t wide_backward(const EmpProblem<T>&, const WideBackward<T>&, char*);)
+
+namespace nb = nanobind;
+
+namespace elasticgnn {
+
+namespace {
+
+using TileTables = std::array<Address, 5>;  // first_node, first_edge, tail, head, order
+
+WideTiles make_tiles(std::int64_t blocks, const TileTables& tables) {
+  return {blocks,
+          at<std::int64_t>(tables[0]),
+          at<std::int64_t>(tables[1]),
+          at<std::int32_t>(tables[2]),
+          at<std::int32_t>(tables[3]),
+          at<std::int32_t>(tables[4])};
+}
+
+// `kept` holds the addresses of the active rows' table and of the masks, or zeros; `keep(bytes)`
+// gives memory for rows that lives as long as the gradient may be asked for.
+template <class T>
+void forward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& settings,
+             const EmpOptions& options, Address x, Address out, std::int64_t blocks,
+             const TileTables& tiles, std::array<Address, 2> kept, const nb::callable& keep) {
+  Supply<T> supply{keep, nullptr};
+  const ActiveRows<T> active{at<const T*>(kept[0]), at<std::uint8_t>(kept[1]), &Supply<T>::more,
+                             &supply};
+  const WideForward<T> job{make_tiles(blocks, tiles), at<T>(out), kept[0] ? &active : nullptr};
+  static const auto kernel = ELASTICGNN_PICK(wide_forward<T>);
+  run(kernel, make_problem<T>(shape, tables, settings, options, x), job);
+  if (supply.failure) std::rethrow_exception(supply.failure);
+}
+
+template <class T>
+void backward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& settings,
+              const EmpOptions& options, Address grad, Address grad_x, std::int64_t blocks,
+              const TileTables& tiles, std::array<Address, 2> kept) {
+  const ActiveRows<T> active{at<const T*>(kept[0]), at<std::uint8_t>(kept[1]), nullptr, nullptr};
+  const WideBackward<T> job{make_tiles(blocks, tiles), at<T>(grad), at<T>(grad_x), &active};
+  static const auto kernel = ELASTICGNN_PICK(wide_backward<T>);
+  run(kernel, make_problem<T>(shape, tables, settings, options, 0), job);
+}
+
+}  // namespace
+
+void bind_wide(nb::module_& module) {
+  module.def("wide_forward_f32", &forward<float>);
+  module.def("wide_forward_f64", &forward<double>);
+  module.def("wide_backward_f32", &backward<float>);
+  module.def("wide_backward_f64", &backward<double>);
+  module.attr("wide_chunk_edges") = kChunkEdges;
+}
+
+}  // namespace elasticgnn

@@ -1,0 +1,52 @@
+// Elastic message passing for wide rows: memory, threads, and the choice of the row type.
+#pragma once
+
+#include "emp/wide/forward.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+template <class Row, class T>
+std::size_t wide_forward_rows(const EmpProblem<T>& problem, const WideForward<T>& job,
+                              const Row& row, char* scratch, bool weighted) {
+  using Loops = WideForwardLoops<Row, T>;
+  using Vec = typename Row::Vec;
+  Arena arena{scratch};
+  const Plan<T> plan = make_plan(problem, weighted, arena);
+  const std::int64_t rows = problem.num_nodes * row.stride();
+  T *const u = arena.take<T>(rows), *const y = arena.take<T>(rows), *const in = arena.take<T>(rows);
+  T *const pair = arena.take<T>(2 * rows), *const dual =
+                                               arena.take<T>(problem.num_edges * row.stride());
+  T* const weight = weighted ? arena.take<T>(problem.num_edges) : nullptr;
+  const std::int64_t each = 2 * row.count();
+  Vec* const pool = arena.take<Vec>(problem.threads * each);
+  const TileWalk walk{job.tiles};
+  ActiveRowKeeper<T> keeper(problem, job.active, walk.num_chunks(), row.stride(), arena);
+  if (scratch == nullptr) return arena.used;
+#pragma omp parallel num_threads(plan.threads)
+  {
+    if (weighted) order_weights(problem, job.tiles, weight);
+    const Loops loops{problem, plan, job.tiles, row, weight, pool + omp_get_thread_num() * each,
+                      in,      pair, dual};
+    loops.run(walk, u, y, job.out, job.active ? &keeper : nullptr);
+  }
+  return keeper.failed ? 0 : arena.used;
+}
+
+}  // namespace
+
+// Bytes of scratch that the call needs when `scratch` is null; else runs it, and gives 0 if memory
+// ran out.
+template <class T>
+std::size_t wide_forward(const EmpProblem<T>& problem, const WideForward<T>& job, char* scratch) {
+  const bool weighted = !all_ones(problem.weight, problem.num_edges);
+  const auto run = [&](const auto& row) {
+    return wide_forward_rows(problem, job, row, scratch, weighted);
+  };
+  if (problem.shape == Shape::ball) return with_wide_row<T, Shape::ball>(problem.width, run);
+  if (problem.shape == Shape::box) return with_wide_row<T, Shape::box>(problem.width, run);
+  return with_wide_row<T, Shape::fading>(problem.width, run);
+}
+
+}  // namespace elasticgnn::ISA_NAMESPACE

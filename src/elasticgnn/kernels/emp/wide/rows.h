@@ -1,0 +1,205 @@
+// Rows of N vectors, or of any number (N = 0), padded with zeros to whole vectors, and sweeps over
+// tiles of edges.
+#pragma once
+
+#include "emp/general/rows.h"
+#include "emp/wide/problem.h"
+#include "threads/steps.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+// How a step treats the dual: the first reads none, the last leaves none, and a large one is stored
+// past the caches.
+struct DualStep {
+  bool is_first, is_last, past_caches;
+};
+
+// The vectors of a row: an array in registers, or memory when their number is open.
+template <class Vec, int N>
+struct RowVectors {
+  Vec data[N];
+  explicit RowVectors(Vec*) {}
+  ELASTICGNN_INLINE Vec& operator[](int v) { return data[v]; }
+};
+template <class Vec>
+struct RowVectors<Vec, 0> {
+  Vec* data;
+  explicit RowVectors(Vec* memory) : data(memory) {}
+  ELASTICGNN_INLINE Vec& operator[](int v) { return data[v]; }
+};
+
+template <class T, int L, int N, Shape S_>
+struct WideRow {
+  using Number = T;
+  using R = Rows<T, L, N, false>;
+  using P = Pack<T, L>;
+  using Vec = typename P::Vec;
+  using Vectors = RowVectors<Vec, N>;
+  static constexpr Shape S = S_;
+
+  int open_count, tail;  // vectors, and the lanes in use of the last one
+  std::int64_t width;    // of the caller's rows
+
+  explicit WideRow(std::int64_t width_)
+      : open_count(int((width_ + L - 1) / L)),
+        tail(int(width_ - std::int64_t(open_count - 1) * L)),
+        width(width_) {}
+  ELASTICGNN_INLINE int count() const { return N ? N : open_count; }
+  ELASTICGNN_INLINE std::int64_t stride() const { return std::int64_t(count()) * L; }
+  R padded() const { return R(1, stride()); }
+  std::int64_t bytes() const { return stride() * std::int64_t(sizeof(T)); }
+  std::int64_t ahead_edges() const { return (bytes() > 64 ? 1 : 2) * tuning.ahead_edges; }
+  // Whether so many rows are stored past the caches: long ones that share no line, which would be
+  // written twice.
+  bool streams(std::int64_t rows) const {
+    return bytes() % 64 == 0 && bytes() >= 256 && rows * bytes() > tuning.shared_cache_bytes;
+  }
+  // Of the caller's rows, which are not padded.
+  ELASTICGNN_INLINE Vec load_given(const T* row, int v) const {
+    return v + 1 < count() ? P::load(row + v * L) : P::load(row + v * L, tail);
+  }
+  ELASTICGNN_INLINE void store_given(T* row, int v, Vec value) const {
+    if (v + 1 < count()) P::store(row + v * L, value);
+    else P::store(row + v * L, value, tail);
+  }
+  ELASTICGNN_INLINE static Vec load(const T* row, int v) { return P::load(row + v * L); }
+  ELASTICGNN_INLINE static void store(T* row, int v, Vec value) { P::store(row + v * L, value); }
+  ELASTICGNN_INLINE static void stream(T* row, int v, Vec value) { P::stream(row + v * L, value); }
+
+  static ELASTICGNN_INLINE void prefetch(const T* row, std::int64_t numbers) {
+    constexpr std::int64_t kLine = 64 / sizeof(T), kMost = 16 * kLine;
+    for (std::int64_t c = 0; c < numbers && c < kMost; c += kLine) __builtin_prefetch(row + c);
+  }
+
+  // sum[0 .. C - 1] = sum over the slots first .. last - 1 of w times the vectors v, v + 1, ... of
+  // the rows they lead to
+  template <int C>
+  ELASTICGNN_INLINE void gather(const Tables<T>& g, const T* table, int v, std::int64_t first,
+                                std::int64_t last, bool far, Vec* sum) const {
+    const std::int64_t stride = this->stride();
+    const T* const from = table + v * L;
+    const std::int64_t ahead = C * L * std::int64_t(sizeof(T)) > 64 ? 12 : 24,
+                       last_slot = g.last_slot;
+    const std::int32_t* const column = g.column;
+    const T* const weight = g.slot_weight;
+    Vec total[C] = {};
+    const auto row_at = [&](std::int64_t p) ELASTICGNN_INLINE_LAMBDA {
+      if (far)
+        prefetch(from + column[p + ahead < last_slot ? p + ahead : last_slot] * stride, C * L);
+      return from + column[p] * stride;
+    };
+    if (weight) {
+      for (std::int64_t p = first; p < last; ++p) {
+        const T* const other = row_at(p);
+        const Vec w = P::splat(weight[p]);
+        for (int c = 0; c < C; ++c) total[c] += w * load(other, c);
+      }
+    } else {
+      for (std::int64_t p = first; p < last; ++p) {
+        const T* const other = row_at(p);
+        for (int c = 0; c < C; ++c) total[c] += load(other, c);
+      }
+    }
+    for (int c = 0; c < C; ++c) sum[c] = total[c];
+  }
+
+  // finish(v, C, sum) for all vectors of node i, a few at a time
+  template <class Finish>
+  ELASTICGNN_INLINE void gather_node(const Tables<T>& g, const T* table, std::int64_t i, bool far,
+                                     const Finish& finish) const {
+    const std::int64_t first = g.start[i], last = g.start[i + 1];
+    if constexpr (N > 0) {
+      Vec sum[N];
+      gather<N>(g, table, 0, first, last, far, sum);
+      for (int v = 0; v < N; ++v) finish(v, sum[v]);
+    } else {
+      Vec sum[8];
+      int v = 0;
+      for (; v + 8 <= open_count; v += 8) {
+        gather<8>(g, table, v, first, last, far, sum);
+        for (int c = 0; c < 8; ++c) finish(v + c, sum[c]);
+      }
+      for (; v + 2 <= open_count; v += 2) {
+        gather<2>(g, table, v, first, last, far, sum);
+        finish(v, sum[0]), finish(v + 1, sum[1]);
+      }
+      if (v < open_count) {
+        gather<1>(g, table, v, first, last, far, sum);
+        finish(v, sum[0]);
+      }
+    }
+  }
+};
+
+// Which chunks a tile has, and walks of a team over all tiles.
+struct TileWalk {
+  const WideTiles& tiles;
+
+  static std::int64_t chunks_between(const WideTiles& tiles, std::int64_t tile) {
+    return (tiles.first_edge[tile + 1] - tiles.first_edge[tile] + kChunkEdges - 1) / kChunkEdges;
+  }
+  std::int64_t first_chunk(std::int64_t tile) const {
+    std::int64_t chunk = 0;
+    for (std::int64_t t = 0; t < tile; ++t) chunk += chunks_between(tiles, t);
+    return chunk;
+  }
+  std::int64_t num_chunks() const { return first_chunk(tiles.num_tiles()); }
+
+  // edges(chunk, first, last) of every chunk and then nodes(first, last) of every block, by all
+  // threads of a team
+  template <class EdgesOf, class NodesOf>
+  void visit(const EdgesOf& edges, const NodesOf& nodes) const {
+    const auto tile = [&](std::int64_t t) {
+      std::int64_t chunk = first_chunk(t);
+      const std::int64_t end = tiles.first_edge[t + 1];
+      for (std::int64_t e = tiles.first_edge[t]; e < end; e += kChunkEdges, ++chunk)
+        edges(chunk, e, e + kChunkEdges < end ? e + kChunkEdges : end);
+    };
+    const std::int64_t each = tiles.tiles_of_round(), own = tiles.num_tiles() - tiles.blocks;
+    for (std::int64_t first = 0; first < own; first += each) {
+#pragma omp for schedule(dynamic, 1)
+      for (std::int64_t t = 0; t < each; ++t) tile(first + t);
+    }
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t block = 0; block < tiles.blocks; ++block) {
+      tile(own + block);
+      nodes(tiles.first_node[block], tiles.first_node[block + 1]);
+    }
+  }
+};
+
+// Weights in the order of the tiles, by every thread of a team.
+template <class T>
+void order_weights(const EmpProblem<T>& problem, const WideTiles& tiles, T* weight) {
+#pragma omp for schedule(static)
+  for (std::int64_t e = 0; e < problem.num_edges; ++e) weight[e] = problem.weight[tiles.order[e]];
+}
+
+// Calls body(WideRow) with the fewest lanes that fill it; fixed numbers of vectors exist where they
+// pay: float32, l21.
+template <class T, int L, Shape S, int N, class Body>
+std::size_t with_count(std::int64_t width, const Body& body) {
+  if constexpr (N == 0) return body(WideRow<T, L, 0, S>(width));
+  else if constexpr (N > 8 && N % 4) return with_count<T, L, S, N - 1>(width, body);
+  else if ((width + L - 1) / L == N) return body(WideRow<T, L, N, S>(width));
+  else return with_count<T, L, S, N - 1>(width, body);
+}
+
+template <class T, Shape S, class Body>
+std::size_t with_wide_row(std::int64_t width, const Body& body) {
+  constexpr int L = kVectorBytes / int(sizeof(T));
+  if constexpr (S != Shape::ball || sizeof(T) != 4) return body(WideRow<T, L, 0, S>(width));
+  else if constexpr (L == 16) {
+    if ((width + 7) / 8 % 2 && width < 64)
+      return with_count<T, 8, S, 7>(width, body);  // half a vector would be padding
+    return with_count<T, L, S, 8>(width, body);
+  } else {
+    return with_count<T, L, S, 16>(width, body);
+  }
+}
+
+}  // namespace
+
+}  // namespace elasticgnn::ISA_NAMESPACE

@@ -1,0 +1,92 @@
+// Python's entrance to predictions on many flipped graphs. Arrays come as addresses (0: not given);
+// elasticgnn.operator.flipped made or checked them.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+
+#include <array>
+
+#include "binding/supply.h"
+#include "binding/interruption.h"
+#include "binding/scratch.h"
+#include "binding/dispatch.h"
+#include "flipped/problem.h"
+
+ELASTICGNN_DECLARE(std::size_t flipped_elastic(const FlippedGraphs&, const FlippedElastic&,
+                                               const FlippedResult&, char*);
+                   std::size_t flipped_convolutions(const FlippedGraphs&,
+                                                    const FlippedConvolutions&,
+                                                    const FlippedResult&, char*);)
+
+namespace nb = nanobind;
+
+namespace elasticgnn {
+
+namespace {
+
+using Sizes = std::array<std::int64_t, 5>;   // nodes, edges, graphs, most flips of one, threads
+using Tables = std::array<Address, 5>;       // tail, head, first edge, first flip, flips
+using Result = std::array<std::int64_t, 3>;  // width, address of the rows, address of the labels
+using Numbers = std::array<double, 6>;  // lambda1, gamma, beta, smoothing, and start and slope of
+                                        // the projection
+
+FlippedGraphs graphs_of(const Sizes& sizes, const Tables& tables) {
+  return {sizes[0],
+          sizes[1],
+          sizes[2],
+          sizes[3],
+          at<std::int32_t>(tables[0]),
+          at<std::int32_t>(tables[1]),
+          at<std::int64_t>(tables[2]),
+          at<std::int64_t>(tables[3]),
+          at<std::int32_t>(tables[4]),
+          int(sizes[4]),
+          nullptr};
+}
+
+template <class Task>
+void run(std::size_t (*kernel)(const FlippedGraphs&, const Task&, const FlippedResult&, char*),
+         const Sizes& sizes, const Tables& tables, const Task& task, const Result& result) {
+  FlippedGraphs all = graphs_of(sizes, tables);
+  Interruption interruption;
+  all.interrupt = interruption.handle();
+  const FlippedResult out{result[0], at<float>(Address(result[1])),
+                          at<std::uint8_t>(Address(result[2]))};
+  const Scratch scratch(kernel(all, task, out, nullptr));
+  {
+    nb::gil_scoped_release release;
+    kernel(all, task, out, scratch.data());
+  }
+  interruption.rethrow();
+}
+
+// options: stride, shape, steps
+void elastic(const Sizes& sizes, const Tables& tables, Address x,
+             std::array<std::int64_t, 3> options, const Numbers& numbers, const Result& result) {
+  static const auto kernel = ELASTICGNN_PICK(flipped_elastic);
+  const FlippedElastic task{
+      at<float>(x),      options[0],        float(numbers[0]), float(numbers[1]), float(numbers[2]),
+      float(numbers[3]), float(numbers[4]), float(numbers[5]), Shape(options[1]), int(options[2])};
+  run<FlippedElastic>(kernel, sizes, tables, task, result);
+}
+
+// arrays: x, first bias, second weights, second bias; shape: hidden, stride
+void convolutions(const Sizes& sizes, const Tables& tables, std::array<Address, 4> arrays,
+                  std::array<std::int64_t, 2> shape, const Result& result) {
+  static const auto kernel = ELASTICGNN_PICK(flipped_convolutions);
+  const FlippedConvolutions task{at<float>(arrays[0]),
+                                 at<float>(arrays[1]),
+                                 at<float>(arrays[2]),
+                                 at<float>(arrays[3]),
+                                 shape[0],
+                                 shape[1]};
+  run<FlippedConvolutions>(kernel, sizes, tables, task, result);
+}
+
+}  // namespace
+
+void bind_flipped(nb::module_& module) {
+  module.def("flipped_elastic", &elastic);
+  module.def("flipped_convolutions", &convolutions);
+}
+
+}  // namespace elasticgnn

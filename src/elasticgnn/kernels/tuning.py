@@ -1,0 +1,12 @@
+"""Thresholds of what Python prepares for the compiled loops; theirs are in simd/tuning.h.
+
+Values are those that benchmarks/bench_operator.py, bench_wide.py and bench_solver.py were fastest
+with on a core with 32 KB and 1 MB of its own.
+"""
+
+REORDER_BYTES = 1 << 17  # of node rows: an eighth of a core's own cache, beside the dual's stream
+PACKED_CHUNK = 128  # registers whose dual rows stay in the nearest cache between two visits
+PACKED_WINDOW = 4096  # nodes at most that change places so that equal ones lie together
+ONE_BLOCK_EDGES = 20_000  # below, wide rows need one block: threads would not pay
+MANY_BLOCKS_EDGES = 200_000  # from here on there is work for more threads
+SOLVER_ONE_THREAD = 50_000  # values of flow below which a second thread costs more than it brings

@@ -1,0 +1,89 @@
+"""The layer inside torch.compile, torch.export and torch.jit.trace: no size depends on the data.
+
+Every column of the list is an edge of half its weight. The two columns of an edge have equal
+differences and so equal duals, and add up to what the merged edge does.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from elasticgnn.graph import Graph
+from elasticgnn.nn.scriptable import incidence
+from elasticgnn.operator.reference import Incidence
+from elasticgnn.operator.request import is_recorded
+from elasticgnn.problem import ElasticPenalty
+from elasticgnn.problem.step_sizes import StepSizes, step_sizes
+
+
+def incidence_of(edge_index: Graph | Tensor, edge_weight: Tensor | None, x: Tensor) -> Incidence:
+    """Both ends, halved weights and scales of the columns; x (n, R, d) gives nodes and dtype.
+
+    That both directions are there with equal weights is asserted when the code runs.
+    """
+    if isinstance(edge_index, Graph):
+        return Incidence(edge_index._tail, edge_index._head, *edge_index._cast(x.dtype))
+    if is_recorded():  # a compiled function keeps its refusal in the record
+        return Incidence(*_scripted_incidence()(x[:, 0], edge_index, edge_weight))
+    source, target = edge_index[0].long(), edge_index[1].long()
+    weight = x.new_ones(edge_index.shape[1]) if edge_weight is None else edge_weight.to(x.dtype)
+    weight = torch.where(source == target, 0.0, weight)
+    _assert_symmetric(source, target, weight, x.shape[0])
+    tail, head = torch.minimum(source, target), torch.maximum(source, target)
+    half = weight / 2
+    degree = x.new_ones(x.shape[0]).index_add(0, tail, half).index_add(0, head, half)
+    return Incidence(tail, head, half, degree.rsqrt())
+
+
+@cache
+def _scripted_incidence() -> Any:
+    return torch.jit.script(incidence)
+
+
+def _assert_symmetric(source: Tensor, target: Tensor, weight: Tensor, num_nodes: int) -> None:
+    """One number per direction and edge, sorted, must be the same list both ways."""
+    along, there = torch.sort(source * num_nodes + target)
+    against, back = torch.sort(target * num_nodes + source)
+    weight = weight.detach()
+    sums = [
+        torch.zeros_like(weight).index_add(0, _rank(k), weight[o])
+        for k, o in ((along, there), (against, back))
+    ]
+    same = (along == against).all() & torch.isclose(sums[0], sums[1], rtol=1e-5).all()
+    torch._assert_async(same, "edge_index must hold both directions with equal weights")
+
+
+def _rank(ordered: Tensor) -> Tensor:
+    """The number of each entry's run of equal ones in a sorted list: parallel edges add up."""
+    return torch.cat([ordered.new_zeros(1), (ordered[1:] != ordered[:-1]).long()])[
+        : ordered.shape[0]
+    ].cumsum(0)
+
+
+def traced_sizes(
+    penalty: ElasticPenalty, norm_bound: float, x: Tensor, gamma: float | None, beta: float | None
+) -> StepSizes:
+    """The step sizes of x (n, R, d); numbers are constants to torch.jit.trace."""
+    with _not_recorded():
+        runs = x.shape[1]  # a number here, a recorded tensor outside
+        if not isinstance(penalty.lambda1, Tensor) and not isinstance(penalty.lambda2, Tensor):
+            return step_sizes(penalty, norm_bound, x, runs, gamma=gamma, beta=beta)
+    return step_sizes(penalty, norm_bound, x, runs, gamma=gamma, beta=beta)
+
+
+@contextmanager
+def _not_recorded() -> Iterator[None]:
+    if torch.compiler.is_compiling():
+        yield
+        return
+    record: Any = torch._C  # its setter is missing in torch's types
+    state = record._get_tracing_state()
+    record._set_tracing_state(None)
+    try:
+        yield
+    finally:
+        record._set_tracing_state(state)

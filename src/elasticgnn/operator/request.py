@@ -1,0 +1,196 @@
+"""One call of elastic message passing, checked and complete: what every route is handed."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from elasticgnn.graph import Graph
+from elasticgnn.graph.checks import check_weight
+from elasticgnn.graph.once import is_traced, may_need_gradient
+from elasticgnn.kernels import native, warn_once_if_missing
+from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.problem import EdgePenalty, ElasticPenalty
+from elasticgnn.problem.step_sizes import StepSizes, step_sizes
+
+IMPLEMENTATIONS = ("auto", "fused", "reference")
+MEMORY_MODES = ("fast", "lean", "half")
+HALF = (torch.float16, torch.bfloat16)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be computed, and what of it will be differentiated."""
+
+    x: Tensor  # (n, d) or (n, R, d), float32 or float64
+    graph: Graph  # with its final weights
+    sizes: StepSizes
+    edge_penalty: EdgePenalty
+    concavity: float  # of it, 0 where it has none
+    steps: int
+    gradients: str  # "none", "x" (of x alone) or "all" (of weights or step sizes too)
+    memory: str
+    implementation: str
+    is_watched: bool  # by torch.compile, torch.func, a dispatch mode or a subclass of Tensor
+    edge_strength: Tensor | None = None  # (m,): multiplies lambda1 of each edge
+
+    @property
+    def norm(self) -> str:
+        """The name of the penalty."""
+        return self.edge_penalty.name
+
+    @property
+    def form(self) -> str | None:
+        """The projection's form in the compiled loops; None: they have none."""
+        return self.edge_penalty.form
+
+    @property
+    def has_dual(self) -> bool:
+        """Whether the dual can leave zero: some run has lambda1 > 0 and gamma > 0."""
+        if torch.compiler.is_compiling():
+            return True
+        return any(lambda1 > 0 and gamma > 0 for lambda1, gamma, *_ in self.sizes.numbers)
+
+    @property
+    def is_one_run(self) -> bool:
+        """Whether x holds one signal that is not empty."""
+        return self.x.numel() == len(self.x) * self.x.shape[-1] > 0
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a call is to be done; None is the paper's step size."""
+
+    gamma: float | None = None
+    beta: float | None = None
+    implementation: str = "auto"
+    memory: str = "fast"
+
+    def __post_init__(self) -> None:
+        if self.implementation not in IMPLEMENTATIONS:
+            raise ValueError(
+                f"implementation must be one of {IMPLEMENTATIONS}, got {self.implementation!r}"
+            )
+        if self.memory not in MEMORY_MODES:
+            raise ValueError(f"memory must be one of {MEMORY_MODES}, got {self.memory!r}")
+
+
+def make_request(
+    x: Tensor,
+    graph: Graph,
+    penalty: ElasticPenalty,
+    steps: int,
+    options: Options,
+    edge_weight: Tensor | None = None,
+    edge_strength: Tensor | None = None,
+) -> Request:
+    """The request of a call, after every check."""
+    x = _checked_rows(x, graph)
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+        raise ValueError(f"steps must be an integer >= 0, got {steps!r}")
+    if edge_weight is not None:
+        half = isinstance(edge_weight, Tensor) and edge_weight.dtype in HALF
+        graph = graph.with_weight(edge_weight.float() if half else edge_weight)
+    if edge_strength is not None:
+        check_weight(edge_strength, graph.num_edges, "edge_strength")
+    runs = 1 if x.ndim == 2 else x.shape[1]
+    sizes = step_sizes(penalty, graph.norm_bound, x, runs, gamma=options.gamma, beta=options.beta)
+    edge_penalty = penalty.edge_penalty
+    if options.implementation == "fused":
+        _require_kernels(x, edge_penalty)
+    return Request(
+        x,
+        graph,
+        sizes,
+        edge_penalty,
+        penalty.concavity or 0.0,
+        steps,
+        _needed_gradients(x, graph._weight, *sizes, edge_strength),
+        options.memory,
+        options.implementation,
+        _is_watched(x),
+        edge_strength,
+    )
+
+
+def _checked_rows(x: Tensor, graph: Graph) -> Tensor:
+    """x in the precision of the computation: half-precision rows are computed in float32."""
+    if not isinstance(x, Tensor) or x.ndim not in (2, 3) or x.shape[0] != graph.num_nodes:
+        shape = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
+        raise ValueError(
+            f"x must be ({graph.num_nodes}, d) or (n, R, d) for this graph, got {shape}"
+        )
+    if x.dtype in HALF:
+        x = x.float()
+    if x.dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"x must hold floating point numbers, got {x.dtype}")
+    if x.device != graph.device:
+        raise ValueError(f"x must be on the graph's device {graph.device}, got {x.device}")
+    return x
+
+
+def _require_kernels(x: Tensor, edge_penalty: EdgePenalty) -> None:
+    if edge_penalty.form is None:
+        raise ValueError(
+            "implementation must be 'reference' or 'auto' for a norm without compiled loops, "
+            f"got 'fused' for {edge_penalty.name!r}"
+        )
+    if x.is_cuda:
+        return
+    if not x.is_cpu:
+        raise ValueError(f"implementation 'fused' must have x on the CPU or a GPU, got {x.device}")
+    if native is None:
+        raise ValueError(
+            "implementation must be 'reference' or 'auto' where elasticgnn was installed without "
+            "its compiled kernels, got 'fused'"
+        )
+
+
+def _needed_gradients(x: Tensor, *others: Tensor | None) -> str:
+    if not torch.is_grad_enabled():
+        return "none"
+    if True in [may_need_gradient(tensor) for tensor in others if tensor is not None]:
+        return "all"
+    return "x" if may_need_gradient(x) else "none"
+
+
+def is_recorded() -> bool:
+    """Whether torch.jit.trace records this call, which sees tensors and no addresses."""
+    return not torch.compiler.is_compiling() and bool(torch._C._is_tracing())
+
+
+def _is_watched(x: Tensor) -> bool:
+    """Whether something follows this call, so that it must go through torch's dispatcher."""
+    return type(x) not in (Tensor, torch.nn.Parameter) or is_traced()
+
+
+def refusal_of_kernels(request: Request) -> str | None:
+    """Why no compiled loop serves the request, if none does."""
+    if request.implementation == "reference":
+        return "implementation='reference' asks for the plain version"
+    if request.form is None:
+        return f"the norm {request.norm!r} has no compiled loops"
+    if request.edge_strength is not None:
+        return "a strength per edge has no compiled loops"
+    if is_recorded():
+        return "torch.jit.trace records plain torch"
+    if not request.x.is_cpu:
+        return f"the compiled loops need x on the CPU, it is on {request.x.device}"
+    if native is None:
+        warn_once_if_missing()
+        return "elasticgnn was installed without its compiled loops"
+    if request.implementation == "auto" and is_batched_or_pushed_forward():
+        return "vmap, jvp or forward-mode differentiation asks for the plain version"
+    return None
+
+
+def refusal_of_direct_call(request: Request) -> str | None:
+    """Why loops that torch does not know cannot be called, if they cannot."""
+    reason = refusal_of_kernels(request)
+    if reason is not None:
+        return reason
+    if request.is_watched:
+        return "torch.compile, torch.func, a dispatch mode or a subclass of Tensor is watching"
+    if request.gradients == "all":
+        return "gradients of weights or strengths are wanted"
+    return None if request.steps > 0 and request.x.numel() > 0 else "there is nothing to do"

@@ -1,0 +1,60 @@
+"""The route of tensors on a GPU: Triton kernels behind the operator of the CPU's loops."""
+
+from functools import cache
+from importlib.util import find_spec
+
+from torch import Tensor
+
+from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.operator import fused_op
+from elasticgnn.operator.general import KEEP
+from elasticgnn.operator.request import Request, is_recorded
+from elasticgnn.operator.shapes import with_runs
+from elasticgnn.operator.triton.tables import WIDEST
+
+DEVICES = ("cuda",)  # torch calls AMD's devices so too
+
+
+def refusal(request: Request) -> str | None:
+    """Why no kernel of a GPU serves the request, if none does."""
+    if request.x.device.type not in DEVICES:
+        return f"the kernels of GPUs need x on one, it is on {request.x.device}"
+    if request.implementation == "reference":
+        return "implementation='reference' asks for the plain version"
+    if not _is_installed():
+        return "triton is not installed: pip install 'elasticgnn[gpu]'"
+    if request.form is None:
+        return f"the norm {request.norm!r} has no kernels"
+    if request.edge_strength is not None:
+        return "a strength per edge has no kernels"
+    if is_recorded():
+        return "torch.jit.trace records plain torch"
+    if is_batched_or_pushed_forward():
+        return "vmap, jvp or forward-mode differentiation asks for the plain version"
+    if request.x.shape[-1] > WIDEST:
+        return f"a row has {request.x.shape[-1]} channels, the kernels take {WIDEST}"
+    return None
+
+
+@cache
+def _is_installed() -> bool:
+    return find_spec("triton") is not None
+
+
+@cache
+def _register() -> None:
+    # imported here: triton is an extra, and its import takes a second
+    from elasticgnn.operator.triton.loops import register
+
+    register()
+
+
+def run(request: Request) -> Tensor:
+    """x after the steps; differentiable in x, weights and step sizes."""
+    _register()
+    x, slots = request.x, request.graph._slots
+    tables = (*request.graph._cast(x.dtype), slots.start, slots.column, slots.edge)
+    options = (request.norm, request.concavity, request.steps)
+    kept = (KEEP[request.gradients], request.memory, True)  # no look at the device for lambda1
+    signal = fused_op.propagate(with_runs(x), *tables, *request.sizes, *options, *kept)[0]
+    return signal.view(x.shape)

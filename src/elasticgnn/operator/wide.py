@@ -1,0 +1,116 @@
+"""The route of wide rows: one run, any norm; with the gradient of x for the l21 norm.
+
+Each projection keeps its active rows for the gradient, those that it moved, and no states. The
+rows of short float32 signals take operator/packed.py instead.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from elasticgnn.graph.tiling import Tiles
+from elasticgnn.kernels import native
+from elasticgnn.operator import general
+from elasticgnn.operator.keeping import lean_rows
+from elasticgnn.operator.kept import Kept, TooMuch, fresh, propagate_kept
+from elasticgnn.operator.kernel_call import address, fading_line, form_number, in_memory, kernel
+from elasticgnn.operator.request import Request, refusal_of_direct_call
+
+loops: Any = native  # not None where this module's functions are called
+
+
+def refusal(request: Request) -> str | None:
+    """Why the loops do not serve the request."""
+    reason = refusal_of_direct_call(request)
+    if reason is not None:
+        return reason
+    if not request.is_one_run or not request.graph.num_edges:
+        return "it serves one run on a graph with edges"
+    if request.gradients == "x" and request.form != "ball":
+        return "its gradient is that of the l21 norm"
+    return None if request.has_dual else "no run has a dual"
+
+
+def run(request: Request) -> Tensor:
+    """x after the steps; differentiable in x.
+
+    With memory="lean" active rows are kept as long as they weigh less than checkpoints and
+    replays would; beyond that the general loops start again, with those.
+    """
+    if request.gradients == "none":
+        rows = in_memory(request.x.detach())
+        out = torch.empty_like(rows)
+        _route(request).run(rows, out, (0, 0), fresh)
+        return out
+    if request.memory == "fast":
+        return propagate_active(request)
+    x, steps = request.x, request.steps
+    rows_that_pay = lean_rows(steps, request.graph.num_edges / len(x))
+    try:
+        return propagate_active(request, int(rows_that_pay * x.numel() * x.element_size()))
+    except TooMuch:
+        return general.run(request)
+
+
+def propagate_active(request: Request, limit: int | None = None) -> Tensor:
+    """x after the steps, of which only active rows are kept. TooMuch: beyond `limit` bytes."""
+    route, edge_penalty = _route(request, limit), request.edge_penalty
+    return propagate_kept(request.x, request.graph, request.sizes, route, edge_penalty)
+
+
+def _route(request: Request, limit: int | None = None) -> "_Wide":
+    x, graph = request.x, request.graph
+    slots, tiles = graph._slots, graph._tiles()
+    weight, scale = (in_memory(table.detach()) for table in graph._cast(x.dtype))
+    tables = (slots.start, slots.column, slots.edge, weight, scale)
+    sizes = tuple(size.detach() for size in request.sizes)
+    line = fading_line(request.edge_penalty, sizes[2])
+    settings = tuple(in_memory(size) for size in (*sizes, *line))
+    shape = (len(x), graph.num_edges, 1, x.shape[-1])
+    options = (form_number(request.edge_penalty), request.steps)
+    return _Wide(shape, tables, settings, options, tiles, limit)
+
+
+class _Wide(NamedTuple):
+    """The arguments that both directions share."""
+
+    shape: tuple[int, ...]
+    tables: tuple[Tensor, ...]
+    sizes: tuple[Tensor, ...]
+    options: tuple[int, int]  # form of the projection, steps
+    tiles: Tiles
+    limit: int | None
+
+    @property
+    def steps(self) -> int:
+        return self.options[1]
+
+    def arguments(self) -> tuple[Any, ...]:
+        options = (*self.options, torch.get_num_threads())
+        return self.shape, addresses(self.tables), addresses(self.sizes), options
+
+    def tile_arguments(self) -> tuple[Any, ...]:
+        return len(self.tiles.first_node) - 1, addresses(self.tiles)
+
+    def run(self, x: Tensor, out: Tensor, kept: tuple[int, int], more: Any) -> None:
+        rows = (x.data_ptr(), out.data_ptr())
+        call = kernel("wide_forward", x.dtype)
+        call(*self.arguments(), *rows, *self.tile_arguments(), kept, more)
+
+    def forward(self, x: Tensor, out: Tensor) -> Kept:
+        # where the active rows of each chunk begin, and which edges are active
+        chunks = self.tiles.num_chunks(loops.wide_chunk_edges)
+        kept = Kept(self.steps * chunks, self.steps * self.shape[1], self.limit)
+        self.run(x, out, kept.addresses, kept.more)
+        return kept
+
+    def backward(self, grad: Tensor, grad_x: Tensor, kept: Kept) -> None:
+        rows = (grad.data_ptr(), grad_x.data_ptr())
+        call = kernel("wide_backward", grad.dtype)
+        call(*self.arguments(), *rows, *self.tile_arguments(), kept.addresses)
+
+
+def addresses(tensors: tuple[Tensor, ...]) -> tuple[int, ...]:
+    """Where the tensors lie in memory."""
+    return tuple(address(tensor) for tensor in tensors)

@@ -1,0 +1,176 @@
+// What the model is worth: cards, leaderboard, confusion, reliability, classes, curves.
+
+const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : (100 * share).toFixed(digits));
+const thousands = (count) => count.toLocaleString("en-US");
+/** A measure as people read it: shares in percent, the (negative) log loss as it is. */
+const measured = (metric, value) => (metric === "logloss" ? (-value).toFixed(3) : percent(value));
+const between = (metric, value) => `${measured(metric, value.value)} (${measured(metric, value.low)} to ${measured(metric, value.high)})`;
+const METRICS = { accuracy: "Accuracy", balanced: "Balanced accuracy", auc: "Area under ROC", f1: "Macro F1", logloss: "Log loss" };
+
+function section(id, title, ...children) {
+  return element("section", { id }, element("h2", {}, title), ...children);
+}
+
+function note(text) { return element("p", { class: "note" }, text); }
+
+function table(titles, rows, classes = "") {
+  const head = element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)));
+  return element("div", { class: "scroll", tabindex: "0" }, element("table", { class: classes },
+    element("thead", {}, head), element("tbody", {}, ...rows)));
+}
+
+function row(title, ...cells) {
+  return element("tr", {}, element("th", { scope: "row" }, title), ...cells.map((cell) => element("td", {}, cell)));
+}
+
+function card(title, value, text) {
+  return element("div", { class: "card figure" }, element("span", { class: "title" }, title),
+    element("strong", {}, value), element("p", {}, text));
+}
+
+/** The few numbers that decide: how good, how much better than nothing, does the graph help. */
+function overview({ about, evidence, graph, classes }) {
+  const known = about.known.reduce((sum, count) => sum + count, 0);
+  const cards = [];
+  if (evidence.estimate) {
+    cards.push(card(METRICS[evidence.metric] || evidence.metric, measured(evidence.metric, evidence.estimate.value) + (evidence.metric === "logloss" ? "" : " %"),
+      `95 % between ${measured(evidence.metric, evidence.estimate.low)} and ${measured(evidence.metric, evidence.estimate.high)}, on ${thousands(evidence.estimate.nodes)} nodes kept away; majority class: ${measured(evidence.metric, evidence.majority)}`));
+  }
+  if (evidence.graph_gain) {
+    const gain = evidence.graph_gain;
+    const word = gain.low > 0 ? "helps" : gain.high <= 0 ? "does not help" : "may help";
+    cards.push(card("The graph", word, `${signedPoints(gain.value)} points (${signedPoints(gain.low)} to ${signedPoints(gain.high)}) against the best model without it`));
+  }
+  if (evidence.calibration_error !== undefined) {
+    cards.push(card("Calibration error", `${percent(evidence.calibration_error)} %`, "mean distance of the stated probability from the share that was right"));
+  }
+  if (evidence.coverage !== undefined) {
+    cards.push(card("Sets for 90 %", `${percent(evidence.coverage)} %`, "of the nodes kept away had their class in the set that was to hold 90 %"));
+  }
+  cards.push(card("Nodes and edges", `${thousands(graph.nodes)} / ${thousands(graph.edges)}`, `${classes.length} classes, ${about.made_features ? "no features of their own" : `${thousands(about.features)} feature columns`}, ${thousands(known)} nodes of known class`));
+  return element("div", { class: "cards" }, ...cards);
+}
+
+function signedPoints(value) { return `${value >= 0 ? "+" : ""}${percent(value)}`; }
+
+/** A loud line where the model is no better than naming the most frequent class. */
+function warning({ evidence }) {
+  if (!evidence.estimate) return element("p", { class: "warning" }, "How good this model is, is unknown here: the file holds no measure on nodes kept away, and no labels of such nodes were given.");
+  if (evidence.estimate.value > evidence.majority) return null;
+  return element("p", { class: "warning" }, `This model has learned nothing of use: always naming the most frequent class gives ${measured(evidence.metric, evidence.majority)}, no less than the model.`);
+}
+
+function trainedOn({ about, classes, evidence }) {
+  const settings = Object.entries(about.settings).filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value}`).join(", ");
+  const rows = [["trained on", `${about.trained_on} (${about.fingerprint})`], ["asked about", about.data], ["model", about.model], ["settings", settings],
+    ["made with", Object.entries(about.versions).map(([name, version]) => `${name} ${version}`).join(", ")],
+    ...about.notes.map((text) => ["note", text])];
+  const total = about.known.reduce((sum, count) => sum + count, 0);
+  const counts = classes.map((name, k) => row(name, thousands(about.known[k] || 0), total ? percent((about.known[k] || 0) / total) : "–", thousands(about.said[k])));
+  return section("data", "What it was trained on",
+    evidence.how ? note(`Measured ${evidence.how}.`) : null,
+    element("dl", {}, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])),
+    table(["class", "known nodes", "%", "predicted, all nodes"], counts));
+}
+
+function leaderboard({ evidence }) {
+  if (!evidence.leaderboard) return null;
+  const rows = evidence.leaderboard.map((entry, place) => {
+    const line = row(entry.family, String(entry.tried), `${measured(evidence.metric, entry.validation)} ± ${evidence.metric === "logloss" ? entry.deviation.toFixed(3) : percent(entry.deviation)}`,
+      entry.held_out ? between(evidence.metric, entry.held_out) : "–", entry.held_out ? intervalBar(entry.held_out, evidence) : "");
+    if (place === 0) line.className = "winner";
+    return line;
+  });
+  rows.push(row("majority class", "", "", measured(evidence.metric, evidence.majority), ""));
+  return section("leaderboard", "Leaderboard",
+    note(`${METRICS[evidence.metric] || evidence.metric}${evidence.metric === "logloss" ? "" : " in percent"}. Families by cross-validation within the known nodes; the last columns are nodes that had no part in any choice, with 95 % intervals.`),
+    table(["model", "tried", "cross-validation", "on nodes kept away", ""], rows, "left"));
+}
+
+/** The interval as a bar on the scale that all intervals share. */
+function intervalBar(value, { leaderboard: entries, metric }) {
+  const held = entries.map((entry) => entry.held_out).filter(Boolean);
+  const low = Math.min(...held.map((h) => h.low)), high = Math.max(...held.map((h) => h.high));
+  const x = (v) => 4 + (112 * (v - low)) / (high - low || 1);
+  return svg("svg", { viewBox: "0 0 120 14", class: "interval", role: "img", "aria-label": between(metric, value) },
+    svg("line", { x1: x(value.low), x2: x(value.high), y1: 7, y2: 7, class: "range" }),
+    svg("circle", { cx: x(value.value), cy: 7, r: 4, class: "dot" }));
+}
+
+function confusion({ evidence, classes }) {
+  const { confusion: counts } = evidence;
+  const rows = counts.map((line, k) => {
+    const total = line.reduce((sum, count) => sum + count, 0);
+    const cells = line.map((count, j) => {
+      const share = total ? count / total : 0;
+      const strength = Math.round(100 * share * 0.85);
+      const tone = k === j ? "--within" : "--below";
+      return element("td", { class: "cell", title: `${classes[k]} said to be ${classes[j]}: ${count} of ${total}`,
+        style: count ? `background:color-mix(in srgb, var(${tone}) ${strength}%, transparent)` : "" },
+      element("span", { class: share > 0.55 ? "strong" : "" }, String(count)));
+    });
+    return element("tr", {}, element("th", { scope: "row" }, classes[k]), ...cells);
+  });
+  return element("div", {}, element("h3", {}, "Confusion matrix"), note("Rows: the true class. Columns: what the model says."),
+    table(["", ...classes], rows, classes.length > 3 ? "confusion many" : "confusion"));
+}
+
+/** Confidence against accuracy; on the diagonal probabilities are true. */
+function reliabilityDiagram({ evidence }) {
+  const size = 300, pad = 44, span = size - pad - 10;
+  const x = (v) => pad + v * span, y = (v) => size - pad - v * span;
+  const most = Math.max(...evidence.reliability.map((bin) => bin.nodes));
+  const root = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "reliability", role: "img", "aria-label": "reliability diagram" });
+  for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
+    root.append(svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: y(0), y2: y(1) }),
+      svg("line", { class: "axis", x1: x(0), x2: x(1), y1: y(tick), y2: y(tick) }),
+      svg("text", { x: x(tick), y: y(0) + 16, "text-anchor": "middle" }, String(100 * tick)),
+      svg("text", { x: x(0) - 6, y: y(tick) + 4, "text-anchor": "end" }, String(100 * tick)));
+  }
+  root.append(svg("line", { class: "ideal", x1: x(0), y1: y(0), x2: x(1), y2: y(1) }));
+  const points = evidence.reliability.map((bin) => `${x(bin.confidence)},${y(bin.accuracy)}`).join(" ");
+  root.append(svg("polyline", { class: "measured", points }));
+  for (const bin of evidence.reliability) {
+    root.append(svg("circle", { class: "dot", cx: x(bin.confidence), cy: y(bin.accuracy), r: 3 + 6 * Math.sqrt(bin.nodes / most) },
+      svg("title", {}, `said ${percent(bin.confidence)} %, right ${percent(bin.accuracy)} %, ${bin.nodes} nodes`)));
+  }
+  root.append(svg("text", { x: x(0.5), y: size - 6, "text-anchor": "middle" }, "stated probability, %"),
+    svg("text", { x: 12, y: y(0.5), "text-anchor": "middle", transform: `rotate(-90 12 ${y(0.5)})` }, "right, %"));
+  return element("div", {}, element("h3", {}, "Reliability diagram"), note("On the dashed line probabilities are true; larger dots are more nodes."), root);
+}
+
+function classTable({ evidence }) {
+  const rows = evidence.classes.map((part) => row(part.class, percent(part.precision), percent(part.recall), percent(part.f1), thousands(part.nodes)));
+  const measures = Object.entries(evidence.measures || {}).filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name.replace("_", " ")} ${name === "log_loss" ? value.toFixed(3) : percent(value)}`).join(", ");
+  return element("div", {}, element("h3", {}, "Each class"), note(`On the nodes kept away, in percent. All together: ${measures}.`),
+    table(["class", "precision", "recall", "F1", "nodes"], rows));
+}
+
+function worth(data) {
+  if (!data.evidence.confusion) return null;
+  return section("worth", "On nodes kept away", element("div", { class: "pair" },
+    element("div", {}, confusion(data), classTable(data)), reliabilityDiagram(data)));
+}
+
+const CURVES = { loss: "training loss", val_loss: "validation loss", val: "validation accuracy", test: "test accuracy" };
+
+function learningCurves({ evidence, about }) {
+  const kinds = Object.keys(CURVES).filter((kind) => (evidence.curves || []).some((run) => run[kind]));
+  if (!kinds.length) {
+    return section("curves", "Learning curves", note(evidence.leaderboard
+      ? `${about.model} has no epochs: its weights are computed in one go.` : "The model file holds no curves."));
+  }
+  const place = element("div", {});
+  const buttons = kinds.map((kind) => element("button", { type: "button", "aria-pressed": "false", onclick: () => show(kind) }, CURVES[kind]));
+  const show = (kind) => {
+    buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(kinds[k] === kind)));
+    const factor = kind.endsWith("loss") ? 1 : 100;
+    const lines = evidence.curves.filter((run) => run[kind]).map((run, k) => ({ title: `${evidence.curve_title} ${k + 1}`,
+      colour: COLOURS[k % COLOURS.length], points: run[kind].map((value, step) => [step * run.stride, factor * value]) }));
+    place.replaceChildren(lineChart({ lines, xTitle: "epoch", yTitle: factor === 1 ? "loss" : "accuracy, %", digits: factor === 1 ? 3 : 1,
+      caption: `${CURVES[kind]} of each ${evidence.curve_title}` }));
+  };
+  show(kinds[0]);
+  return section("curves", "Learning curves", element("div", { class: "tabs" }, ...buttons), place);
+}

@@ -1,0 +1,6 @@
+"""The page about one trained model: its worth, its doubts, its graph."""
+
+from elasticgnn.report.model.findings import ModelFindings as ModelFindings
+from elasticgnn.report.model.findings import find as find
+from elasticgnn.report.model.page import write_model_page as write_model_page
+from elasticgnn.report.model.picture import save_worth as save_worth

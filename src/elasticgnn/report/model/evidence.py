@@ -1,0 +1,69 @@
+"""What a model is worth on nodes it did not learn from, as its page shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from elasticgnn.report.model.findings import ModelFindings
+from elasticgnn.training.roles import HELD_OUT
+from elasticgnn.training.tuning.judge import class_report, measures
+from elasticgnn.training.tuning.metrics import calibration_error, interval, score
+
+
+def evidence(findings: ModelFindings) -> dict[str, Any]:
+    """Estimate, leaderboard, confusion, reliability and curves; empty where nothing is known."""
+    board = findings.trained.facts.get("leaderboard")
+    return from_leaderboard(board) if board else from_split(findings)
+
+
+def from_leaderboard(board: dict[str, Any]) -> dict[str, Any]:
+    """Of a tuned model: all was measured on the judges when it was tuned."""
+    names = ("metric", "estimate", "majority", "graph_gain", "calibration_error", "coverage")
+    report = board["report"]
+    return {
+        **{name: board[name] for name in names},
+        "leaderboard": board["entries"],
+        "how": "on nodes that had no part in the choice of model and settings; "
+        "the saved model was then trained on all known nodes",
+        "curves": board["curves"],
+        "curve_title": "fold",
+        "confusion": report["confusion"],
+        "classes": report["classes"],
+        "reliability": report["reliability"],
+        "measures": {k: report[k] for k in ("accuracy", "balanced", "auc", "f1", "log_loss")},
+    }
+
+
+def from_split(findings: ModelFindings) -> dict[str, Any]:
+    """Of a model trained as told: measured here on the nodes of its split held out."""
+    facts = findings.trained.facts
+    known: dict[str, Any] = {"curves": facts.get("curves", []), "curve_title": "split"}
+    roles = findings.roles or []
+    held = torch.tensor([role == HELD_OUT for role in roles], dtype=torch.bool)
+    nodes = ((findings.task.labels >= 0) & held).nonzero().flatten() if len(held) else held
+    if len(nodes) < 2:
+        return known
+    labels = findings.task.labels[nodes].numpy()
+    said = findings.prediction.probability[nodes].double().numpy()
+    low, high = interval("accuracy", labels, said, np.random.default_rng(0))
+    counts = np.bincount(labels)
+    return {
+        **known,
+        "metric": "accuracy",
+        "how": "on the known nodes that the saved model did not train on "
+        "(some of them chose its epoch, so that this is a little too kind)",
+        "estimate": {
+            "value": score("accuracy", labels, said),
+            "low": low,
+            "high": high,
+            "nodes": len(labels),
+        },
+        "majority": float(counts.max() / counts.sum()),
+        "calibration_error": calibration_error(labels, said),
+        **class_report(labels, said, findings.trained.class_names),
+        "measures": measures(labels, said),
+        "repeated": facts.get("test"),
+    }

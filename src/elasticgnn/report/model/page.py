@@ -1,0 +1,129 @@
+"""The page about one trained model: data, style, script and graph viewer inside one file."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from elasticgnn.files import write_whole
+from elasticgnn.report.model.evidence import evidence
+from elasticgnn.report.model.findings import ModelFindings
+from elasticgnn.report.model.packing import ROLES, TOP, is_drawn_whole, packed
+from elasticgnn.report.page import asset
+from elasticgnn.training import TrainedModel
+from elasticgnn.training.model_file import PACKAGES
+from elasticgnn.versions import package_versions
+
+SCRIPTS = (
+    "svg.js",
+    "chart.js",
+    "model/graph_data.js",
+    "model/evidence.js",
+    "model/edges.js",
+    "model/node.js",
+    "model/drawing.js",
+    "model/viewer.js",
+    "model/start.js",
+)
+EDGES = 2000  # the most suspicious, in the table
+MEASURES = ("score", "difference", "proposed", "disagreement", "saturation")
+
+
+def write_model_page(findings: ModelFindings, path: Path) -> None:
+    """The page of `findings`, written whole."""
+    write_whole(path, render_model_page(findings))
+
+
+def render_model_page(findings: ModelFindings) -> str:
+    """The HTML text: facts as JSON, nodes and edges packed; nothing in them can be markup."""
+    facts = json.dumps(plain(page_data(findings)), allow_nan=False, separators=(",", ":"))
+    parts = {
+        "STYLE": asset("style.css") + asset("model/model.css"),
+        "DATA": facts.replace("<", "\\u003c"),
+        "GRAPH": packed(findings),
+        "VIEWER": asset("vendor/graph-viewer.min.js"),
+        "SCRIPT": "\n".join(asset(name) for name in SCRIPTS),
+    }
+    place = r"/\*(STYLE|DATA|GRAPH|VIEWER|SCRIPT)\*/"
+    # one pass: what looks like a place to fill in the data stays as it is
+    return re.sub(place, lambda found: parts[found[1]], asset("model/model.html"))
+
+
+def plain(value: Any) -> Any:
+    """`value` with None for nan and infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def page_data(findings: ModelFindings) -> dict[str, Any]:
+    """Everything but the nodes and edges themselves."""
+    trained = findings.trained
+    return {
+        "about": about(findings),
+        "classes": list(trained.class_names),
+        "evidence": evidence(findings),
+        "edges": worst_edges(findings),
+        "graph": {
+            "nodes": findings.task.num_nodes,
+            "edges": findings.task.graph.num_edges,
+            "top": min(TOP, len(trained.class_names)),
+            "whole": is_drawn_whole(findings),
+            "roles": list(ROLES) if findings.roles else None,
+        },
+    }
+
+
+def about(findings: ModelFindings) -> dict[str, Any]:
+    """What the model is, and what it was trained on and asked about."""
+    trained, task = findings.trained, findings.task
+    count = torch.bincount(task.labels[task.labelled], minlength=task.num_classes).tolist()
+    said = torch.bincount(findings.prediction.label, minlength=len(trained.class_names)).tolist()
+    return {
+        "model": trained.facts.get("family") or trained.settings.name,
+        "settings": {name: getattr(trained.settings, name) for name in settings_of(trained)},
+        "data": task.name,
+        "trained_on": trained.data.get("name", "unknown data"),
+        "fingerprint": trained.data.get("fingerprint", "")[:12],
+        "features": trained.num_features,
+        "made_features": trained.nodes is not None,
+        "known": count,
+        "said": said,
+        "mean_moved": float(findings.prediction.moved.mean()) if task.num_nodes else 0.0,
+        "notes": list(task.notes),
+        "versions": json.loads(trained.facts.get("versions", "null")) or package_versions(PACKAGES),
+    }
+
+
+def settings_of(trained: TrainedModel) -> list[str]:
+    """The names of the settings that the model listens to."""
+    own = {
+        "elastic": ["num_layers", "steps", "lambda1", "lambda2", "norm", "concavity"],
+        "mlp": ["num_layers"],
+        "appnp": ["steps", "alpha"],
+        "gat": ["heads", "attention_dropout"],
+    }
+    return ["hidden_channels", "dropout", *own.get(trained.settings.name, [])]
+
+
+def worst_edges(findings: ModelFindings) -> dict[str, Any]:
+    """The most suspicious edges: node numbers, measures, predicted classes."""
+    scores = findings.edges
+    order = scores.order()[:EDGES]
+    columns = [scores.graph.tail[order].tolist(), scores.graph.head[order].tolist()]
+    values = [getattr(scores, name)[order].tolist() for name in MEASURES]
+    return {
+        "measures": list(MEASURES),
+        "notes": findings.suspicion_notes,
+        "rows": [
+            [*ends, *(round(x, 4) for x in measured)]
+            for *ends, measured in zip(*columns, zip(*values, strict=True), strict=True)
+        ],
+    }

@@ -1,0 +1,175 @@
+"""The models of a robustness comparison, and how they are named on the command line."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from elasticgnn.attack.hardening import with_penalty
+from elasticgnn.data import NodeTask, Split
+from elasticgnn.defence import (
+    GPRGNN,
+    RUNG,
+    GNNGuard,
+    Jaccard,
+    SoftMedian,
+    Trusting,
+    fit_adversarially,
+)
+from elasticgnn.features.dropout import draw_seed
+from elasticgnn.nn import ElasticGNN, ModelSettings
+from elasticgnn.problem import PENALTIES, ElasticPenalty
+from elasticgnn.training import TrainingPlan, fit, make_model
+
+# lambda1, lambda2 and concavity of penalties that a trained network only predicts with
+AT_PREDICTION = {
+    **{n: ElasticPenalty(3.0, 0.0, n, penalty.at_prediction) for n, penalty in PENALTIES.items()},
+    "none": ElasticPenalty(0.0, 0.0),
+}
+DEFENCES = ("rung", "rung-root", "rung-l1", "jaccard", "gnnguard", "softmedian", "gprgnn")
+MEDIAN_CHANNELS = 16  # Soft-Median sorts every hidden channel of every neighbourhood
+
+Make = Callable[[NodeTask], nn.Module]
+Finish = Callable[[nn.Module], nn.Module]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A model by name: how it is made and trained, and what is done to it for prediction.
+
+    >>> from elasticgnn.robustness import read_contestant
+    >>> read_contestant("gcn", ModelSettings()).name
+    'gcn'
+    """
+
+    name: str
+    settings: ModelSettings
+    make: Make | None = None  # where the settings do not name the model
+    finish: Finish | None = None
+    adversarial: bool = False
+
+    def untrained(self, task: NodeTask, generator: torch.Generator) -> nn.Module:
+        """A freshly initialised model."""
+        if self.make is None:
+            return make_model(self.settings, task, generator)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(draw_seed(generator))
+            return self.make(task)
+
+    def finished(self, model: nn.Module) -> nn.Module:
+        """The trained model as it predicts."""
+        return model if self.finish is None else self.finish(model)
+
+    def train(self, task: NodeTask, split: Split, plan: TrainingPlan, seed: int) -> nn.Module:
+        """A model trained on the task as it is, ready to predict."""
+        generator = torch.Generator().manual_seed(seed)
+        model = self.untrained(task, generator)
+        if self.adversarial:
+            fit_adversarially(model, task, split, plan, generator)
+        else:
+            fit(model, task, split, plan, generator)
+        return self.finished(model).eval()
+
+
+def read_contestant(text: str, base: ModelSettings) -> Contestant:
+    """The model that `text` names; settings not named are those of `base`.
+
+    "gcn"; "elastic:mcp:3:0:2.5" trains with norm, lambda1, lambda2 and concavity (each may be left
+    out from the right); "elastic+mcp" trains with the base penalty and predicts with another,
+    "elastic+none" without edges, "elastic+trust:0.8" as `Trusting`; "rung:3" has gamma = 3,
+    "rung-root" is the other reading of its code; "gprgnn+adversarial" is trained against an attack.
+
+    >>> from elasticgnn.robustness import read_contestant
+    >>> read_contestant("elastic:mcp:3:0:2.5", ModelSettings()).settings.concavity
+    2.5
+    """
+    plain, _, other = text.partition("+")
+    name, *parts = plain.split(":")
+    if name in DEFENCES:
+        return read_defence(text, name, parts, other, base)
+    if (parts or other) and name != "elastic":
+        raise ValueError(f"models must name a penalty of elastic only, got {text!r}")
+    known = not other or other in AT_PREDICTION or other.startswith("trust:")
+    if len(parts) > 4 or not known:
+        raise ValueError(
+            "models must be like gcn, elastic:mcp:3:0:2.5 or elastic+mcp "
+            f"(+ one of {(*AT_PREDICTION, 'trust:0.8')}), got {text!r}"
+        )
+    options: dict[str, Any] = {"norm": parts[0]} if parts else {}
+    for field, part in zip(("lambda1", "lambda2", "concavity"), parts[1:], strict=False):
+        options[field] = read_number(part, text)
+    settings = replace(base, name=name, **options)
+    return Contestant(text, settings, finish=finishing(other, text))
+
+
+def finishing(other: str, text: str) -> Finish | None:
+    """What "+..." does to a trained ElasticGNN."""
+    if not other:
+        return None
+    if other.startswith("trust:"):
+        sure = read_number(other.removeprefix("trust:"), text)
+        if not 0 <= sure <= 1:
+            raise ValueError(f"models must trust from a chance in [0, 1] on, got {text!r}")
+        return lambda model: Trusting(elastic(model), sure)
+    return lambda model: with_penalty(elastic(model), AT_PREDICTION[other])
+
+
+def elastic(model: nn.Module) -> ElasticGNN:
+    """The model as an ElasticGNN."""
+    assert isinstance(model, ElasticGNN)  # checked by `read_contestant`
+    return model
+
+
+def read_defence(
+    text: str, name: str, parts: list[str], other: str, base: ModelSettings
+) -> Contestant:
+    """One of DEFENCES, with the sizes of `base`."""
+    if other not in ("", "adversarial") or (other and name != "gprgnn"):
+        raise ValueError(f"models must be adversarial as gprgnn+adversarial, got {text!r}")
+    if parts and (not name.startswith("rung") or len(parts) > 1):
+        raise ValueError(f"models must name gamma of rung only, got {text!r}")
+    gamma = read_number(parts[0], text) if parts else 6.0
+    hidden, dropout = base.hidden_channels, base.dropout
+
+    def make(task: NodeTask) -> nn.Module:
+        ends = (task.num_features, hidden, task.num_classes, dropout)
+        if name == "jaccard":
+            return Jaccard(task.features, hidden, task.num_classes, dropout)
+        if name == "gnnguard":
+            return GNNGuard(*ends)
+        if name == "softmedian":
+            return SoftMedian(task.num_features, MEDIAN_CHANNELS, task.num_classes, dropout)
+        if name == "gprgnn":
+            return GPRGNN(*ends)
+        norm = "l1" if name == "rung-l1" else "mcp"
+        return RUNG(*ends, gamma=gamma, norm=norm, double_root=name == "rung-root")
+
+    return Contestant(text, base, make, adversarial=other == "adversarial")
+
+
+def read_foreign(spec: str) -> Contestant:
+    """The torch module "package.module:Class", built as Class(in_channels, out_channels).
+
+    Its forward takes (x, edge_index[, edge_weight]) or (x, graph), as `training.forward` says.
+    """
+    module, _, attribute = spec.partition(":")
+    if not module or not attribute:
+        raise ValueError(f"defence must be like my_module:MyModel, got {spec!r}")
+    try:
+        kind = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"defence must be a class that can be imported, got {error}") from None
+    return Contestant(spec, ModelSettings(), lambda task: kind(task.num_features, task.num_classes))
+
+
+def read_number(part: str, text: str) -> float:
+    """The number that a part spells; ValueError if it spells none."""
+    try:
+        return float(part)
+    except ValueError:
+        raise ValueError(f"models must have numbers after the norm, got {text!r}") from None

@@ -1,0 +1,124 @@
+"""From rows to what is said of each model: by transfer, adaptively, and the worst of all."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from elasticgnn.robustness.store import Row
+
+MODES = ("transfer", "adaptive", "worst")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Accuracies (one per seed) of a model at one rate.
+
+    mode: "clean"; "transfer", the worst over flips found through other models or none; "adaptive",
+    over those through itself and its neighbours; "worst", over all. Flips of smaller budgets count.
+
+    >>> from elasticgnn.robustness import Outcome
+    >>> outcome = Outcome("gcn", "prbcd", "adaptive", 0.05, (0.5, 0.7))
+    >>> round(outcome.mean, 2), round(outcome.deviation, 2)
+    (0.6, 0.14)
+    """
+
+    model: str
+    attack: str  # "all", or one method
+    mode: str
+    rate: float
+    accuracy: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean accuracy over the seeds."""
+        return fmean(self.accuracy)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation over the seeds, 0 for one."""
+        return stdev(self.accuracy) if len(self.accuracy) > 1 else 0.0
+
+
+def outcomes(rows: Iterable[Row]) -> tuple[Outcome, ...]:
+    """Every model, attack and rate of the rows; "all" attacks together come last.
+
+    >>> from elasticgnn.robustness import outcomes
+    >>> outcomes([])
+    ()
+    """
+    rows = list(rows)
+    models = list(dict.fromkeys(name for row in rows for name in row.accuracy))
+    attacks = list(dict.fromkeys(row.attack for row in rows if row.rate > 0))
+    rates = sorted({row.rate for row in rows if row.rate > 0})
+    found = []
+    for model in models:
+        clean = by_seed(row for row in rows if row.rate == 0 and model in row.accuracy)
+        found += [Outcome(model, "all", "clean", 0.0, lowest(clean, model))] if clean else []
+        for attack in [*attacks, "all"] if len(attacks) > 1 else attacks:
+            mine = [r for r in rows if model in r.accuracy and attack in (r.attack, "all")]
+            for mode in MODES:
+                for rate in rates:
+                    part = [r for r in mine if 0 < r.rate <= rate and of_mode(r, model, mode)]
+                    at_rate = by_seed(part)
+                    if any(r.rate == rate for r in part):
+                        values = lowest(at_rate, model)
+                        found.append(Outcome(model, attack, mode, rate, values))
+    return tuple(found)
+
+
+def of_mode(row: Row, model: str, mode: str) -> bool:
+    """Whether the row counts: attacks on others, on the model itself, or all."""
+    return mode == "worst" or (row.source == model) == (mode == "adaptive")
+
+
+def by_seed(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    """The rows of every seed."""
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.seed, []).append(row)
+    return found
+
+
+def lowest(rows: dict[int, list[Row]], model: str) -> tuple[float, ...]:
+    """Per seed the least that any of its rows leaves."""
+    return tuple(min(r.accuracy[model] for r in part) for _, part in sorted(rows.items()))
+
+
+def table(found: Sequence[Outcome]) -> list[str]:
+    """Lines of plain text: one per attack, mode and model, the rates as columns.
+
+    >>> from elasticgnn.robustness import Outcome, table
+    >>> len(table([Outcome("gcn", "prbcd", "adaptive", 0.05, (0.5, 0.7))])) > 0
+    True
+    """
+    rates = sorted({each.rate for each in found if each.rate > 0})
+    clean = {each.model: each for each in found if each.mode == "clean"}
+    lines: dict[tuple[str, str, str], dict[float, Outcome]] = {}
+    for each in found:
+        if each.mode != "clean":
+            lines.setdefault((each.attack, each.mode, each.model), {})[each.rate] = each
+    width = max([len("model"), *(len(model) for _, _, model in lines)])
+    text = [f"{'attack':<10} {'mode':<9} {'model':<{width}}" + cells(["0 %", *percents(rates)])]
+    for (attack, mode, model), by_rate in sorted(lines.items()):
+        row = [clean.get(model), *(by_rate.get(rate) for rate in rates)]
+        text.append(f"{attack:<10} {mode:<9} {model:<{width}}" + cells([said(one) for one in row]))
+    return text
+
+
+def said(outcome: Outcome | None) -> str:
+    """Mean ± deviation in per cent, a dash for none."""
+    if outcome is None:
+        return "-"
+    several = len(outcome.accuracy) > 1  # one seed has no spread
+    spread = f" ± {100 * outcome.deviation:.1f}" if several else ""
+    return f"{100 * outcome.mean:.1f}{spread}"
+
+
+def percents(rates: Sequence[float]) -> list[str]:
+    """The rates in per cent."""
+    return [f"{100 * rate:g} %" for rate in rates]
+
+
+def cells(parts: Sequence[str]) -> str:
+    """The parts in columns of twelve letters."""
+    return "".join(f" {part:>12}" for part in parts)

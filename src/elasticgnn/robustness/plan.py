@@ -1,0 +1,87 @@
+"""What to run: models, attacks, budgets, seeds, and how hard each attack tries."""
+
+import hashlib
+from dataclasses import asdict, dataclass, field, replace
+
+from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSettings, Retraining
+from elasticgnn.attack.methods import METHODS
+from elasticgnn.data import NodeTask
+from elasticgnn.robustness.contestant import Contestant
+from elasticgnn.training import TrainingPlan
+
+PROTOCOLS = ("evasion", "inductive", "poisoning", "local")
+DEGREES = ((1, 1), (2, 2), (3, 3), (5, 5), (8, 10), (15, 25))  # classes of local targets
+
+
+@dataclass(frozen=True)
+class RobustnessPlan:
+    """Every model under everybody's attacks at every rate, with several seeds.
+
+    evasion: models are trained on the clean graph and attacked at prediction. inductive: the same,
+    but training sees no edge of a test node. poisoning: the graph is changed before training; the
+    attacker's own network trains from scratch while it attacks. local: each target alone, a rate
+    being a share of its degree; `targets` nodes in all, as many of each of DEGREES.
+
+    >>> from elasticgnn.robustness import RobustnessPlan, read_contestant
+    >>> models = (read_contestant("gcn", ModelSettings()),)
+    >>> RobustnessPlan(models, rates=(0.05,), seeds=(0,)).protocol
+    'evasion'
+    """
+
+    models: tuple[Contestant, ...]
+    attacks: tuple[str, ...] = ("prbcd",)
+    rates: tuple[float, ...] = (0.05, 0.1, 0.15, 0.25)
+    seeds: tuple[int, ...] = (0, 1, 2)
+    protocol: str = "evasion"
+    training: TrainingPlan = field(default_factory=lambda: TrainingPlan(epochs=200))
+    metattack: MetattackSettings = field(default_factory=MetattackSettings)
+    gradient: GradientSettings = field(default_factory=GradientSettings)
+    evolution: EvolutionSettings = field(default_factory=EvolutionSettings)
+    poisoning: Retraining = field(default_factory=Retraining)
+    targets: int = 30
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(f"protocol must be one of {PROTOCOLS}, got {self.protocol!r}")
+        unknown = set(self.attacks) - set(METHODS)
+        if unknown:
+            raise ValueError(f"attacks must be among {METHODS}, got {sorted(unknown)}")
+        if not self.models or not self.attacks or not self.seeds:
+            raise ValueError("plan must have models, attacks and seeds, got none of one")
+        if any(not rate >= 0 for rate in self.rates) or not self.rates:
+            raise ValueError(f"rates must be numbers >= 0, got {self.rates}")
+        if len({each.name for each in self.models}) < len(self.models):
+            raise ValueError("models must have different names, got one twice")
+        self.check_protocol()
+
+    def check_protocol(self) -> None:
+        """Refuses attacks that the protocol has no place for."""
+        wrong: set[str] = set()
+        if self.protocol == "poisoning":
+            wrong = set(self.attacks) - {"prbcd", "metattack", "random", "dice"}
+        elif self.protocol == "local":
+            wrong = set(self.attacks) - {"prbcd", "grbcd", "eva"}
+        elif "metattack" in self.attacks:
+            wrong = {"metattack"}
+        if wrong:
+            raise ValueError(f"attacks must fit protocol {self.protocol!r}, got {sorted(wrong)}")
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        """The rates that flip something, ascending."""
+        return tuple(sorted({rate for rate in self.rates if rate > 0}))
+
+    def digest(self, task: NodeTask) -> str:
+        """Names a file of rows: those of other data, models or efforts never mix."""
+        efforts = [asdict(part) for part in (self.training, self.metattack, self.gradient)]
+        efforts += [asdict(part) for part in (self.evolution, self.poisoning)]
+        bases = [asdict(each.settings) for each in self.models]
+        names = [each.name for each in self.models]
+        described = f"{task.fingerprint} {self.protocol} {names} {bases} {efforts} {self.targets}"
+        return hashlib.sha256(described.encode()).hexdigest()[:12]
+
+
+def quick(plan: RobustnessPlan, epochs: int) -> RobustnessPlan:
+    """The same plan with gradient attacks of another length."""
+    fresh = min(plan.gradient.fresh_epochs, 4 * epochs // 5)
+    return replace(plan, gradient=replace(plan.gradient, epochs=epochs, fresh_epochs=fresh))

@@ -1,0 +1,43 @@
+"""Robustness as a picture: accuracy over rate, with the line below which the graph hurts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from elasticgnn.figures import COLOURS, MARKERS, new_figure
+from elasticgnn.robustness.outcome import Outcome
+
+
+def plot_robustness(found: Sequence[Outcome], path: Path, title: str = "") -> None:
+    """One panel per attack, the worst accuracy; the MLP, which sees no graph, is dashed."""
+    panels = list(dict.fromkeys(each.attack for each in found if each.mode == "worst"))
+    figure = new_figure(max(len(panels), 1), sharey=True)
+    models = list(dict.fromkeys(each.model for each in found))
+    for axis, attack in zip(figure.axes, panels, strict=False):
+        for number, model in enumerate(models):
+            draw_model(axis, found, model, attack, number)
+        axis.set_title("worst of all" if attack == "all" else attack)
+        axis.set_xlabel("edges flipped (%)")
+    figure.axes[0].set_ylabel("test accuracy (%)")
+    figure.axes[0].legend(fontsize=7)
+    figure.suptitle(title)
+    figure.savefig(path)
+
+
+def draw_model(axis: Any, found: Sequence[Outcome], model: str, attack: str, number: int) -> None:
+    """The curve of one model in one panel, from its clean accuracy on."""
+    mine = [each for each in found if each.model == model]
+    clean = [each for each in mine if each.mode == "clean"]
+    worst = [each for each in mine if each.mode == "worst" and each.attack == attack]
+    points = sorted(clean + worst, key=lambda each: each.rate)
+    axis.errorbar(
+        [100 * each.rate for each in points],
+        [100 * each.mean for each in points],
+        [100 * each.deviation for each in points],
+        color=COLOURS[number % len(COLOURS)],
+        linestyle="--" if model == "mlp" else "-",
+        marker=MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
+        markersize=3,
+        capsize=2,
+        label=model,
+    )

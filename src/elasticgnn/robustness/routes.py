@@ -1,0 +1,51 @@
+"""The networks that an attacker of a model goes through: false safety is a gradient cut off."""
+
+import copy
+
+from torch import nn
+
+from elasticgnn.attack.hardening import routes as elastic_routes
+from elasticgnn.defence import RUNG, Trusting
+from elasticgnn.nn import MLP, ElasticGNN
+from elasticgnn.robustness.contestant import Contestant
+
+
+def gradient_routes(model: nn.Module) -> dict[str, nn.Module]:
+    """Networks with the weights of `model`, itself first, to take the edge gradient of.
+
+    A penalty that tears edges has no gradient on them: it is attacked through its convex and less
+    concave neighbours too (RUNG: through its l1 form). `Trusting` is attacked through the network
+    it holds as well.
+    """
+    if isinstance(model, Trusting):
+        return {"itself": model, "all nodes": model.model}
+    if isinstance(model, ElasticGNN):
+        names = ("itself", "convex", "less concave")
+        return dict(zip(names, elastic_routes(model), strict=False))
+    if isinstance(model, RUNG) and model.norm == "mcp":
+        convex = copy.deepcopy(model)
+        convex.norm, convex.double_root, convex.detached = "l1", False, False
+        return {"itself": model, "convex": convex}
+    return {"itself": model}
+
+
+def poisoning_routes(each: Contestant, untrained: nn.Module) -> dict[str, nn.Module]:
+    """Untrained networks that an attacker trains while it attacks.
+
+    Besides the model as it trains: the neighbours of the penalty it trains with, and those of what
+    it predicts with, each trained from the same start.
+    """
+    found = dict(gradient_routes(untrained))
+    predicting = each.finished(untrained)
+    if isinstance(predicting, ElasticGNN) and predicting is not untrained:
+        found |= {f"predicting, {name}": way for name, way in gradient_routes(predicting).items()}
+    return {name: copy.deepcopy(way) for name, way in found.items() if hears_graph(way)}
+
+
+def hears_graph(model: nn.Module) -> bool:
+    """Whether edges can change what the model says, as far as its settings tell."""
+    if isinstance(model, ElasticGNN):
+        return any(float(part) > 0 for part in model.penalty.strengths)
+    if isinstance(model, Trusting):
+        return model.sure > 0 and hears_graph(model.model)
+    return not isinstance(model, MLP)

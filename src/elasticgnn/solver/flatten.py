@@ -1,0 +1,105 @@
+"""Rows that are nearly flat made exactly flat, where the flow says that they are."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.measure import lengths
+
+
+def flattened(instance: Instance, signal: Array, flow: Array) -> Array:
+    """The signal averaged over the pieces that its flow joins (order 0; others as they are).
+
+    At an optimum a flow strictly inside its ball means that its edge carries no difference. Of a
+    point near the optimum both are small or not: the larger of the room that the flow has left and
+    of the difference, each as a share of what is usual, says which one is zero.
+    """
+    if not instance.is_plain or instance.lambda1 == 0 or not instance.num_rows:
+        return signal
+    scaled = signal * instance.scale[:, None]
+    flat = flat_rows(instance, scaled, flow)
+    out = np.empty_like(scaled)
+    for k in range(flat.shape[1]):
+        columns = slice(k, k + 1) if instance.entrywise else slice(None)
+        out[:, columns] = _averaged(instance, scaled, flat[:, k], columns)
+    return np.asarray(out / instance.scale[:, None])
+
+
+def flat_rows(instance: Instance, scaled: Array, flow: Array) -> NDArray[np.bool_]:
+    """Which edges (m, 1), or entries of them (m, d), carry no difference of U = s F."""
+    tail, head = instance.graph.tail.cpu().numpy(), instance.graph.head.cpu().numpy()
+    size = lengths(instance, (scaled[tail] - scaled[head]) * instance.pull)
+    radius = instance.lambda1 * instance.row_weight[:, None]
+    reach = lengths(instance, flow / instance.pull)
+    room = np.divide(radius - reach, radius, out=np.zeros_like(size), where=radius > 0)
+    return np.asarray((room > size / max(float(size.max()), 1e-300)) & (radius > 0))
+
+
+def merged(instance: Instance, signal: Array, flow: Array, held: NDArray[np.bool_]) -> Array:
+    """The signal with one value per piece (order 0): the mean of its `held` entries, else of all.
+
+    For losses whose best value of a piece is no weighted mean: entries nearly agree already.
+    """
+    if not instance.is_plain or instance.lambda1 == 0 or not instance.num_rows:
+        return signal
+    scaled = signal * instance.scale[:, None]
+    flat, out = flat_rows(instance, scaled, flow), np.empty_like(scaled)
+    for k in range(scaled.shape[1]):
+        count, label = _pieces(instance, flat[:, min(k, flat.shape[1] - 1)])
+        kept = held[:, k].astype(np.float64)
+        heavy = np.where(np.bincount(label, kept, count)[label] > 0, kept, 1.0)
+        mass = np.bincount(label, heavy, count)
+        out[:, k] = (np.bincount(label, heavy * scaled[:, k], count) / mass)[label]
+    return np.asarray(out / instance.scale[:, None])
+
+
+def _pieces(instance: Instance, flat: NDArray[np.bool_]) -> tuple[int, NDArray[np.int32]]:
+    """How many pieces the flat edges make, and the piece of each node."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = np.flatnonzero(flat)
+    tail, head = instance.geometry.mesh.tail[edges], instance.geometry.mesh.head[edges]
+    shape = (len(instance.x), len(instance.x))
+    links = csr_array((np.ones(len(edges), dtype=np.int8), (tail, head)), shape=shape)
+    count, label = connected_components(links, directed=False)
+    return int(count), label
+
+
+def component_means(instance: Instance) -> Array:
+    """The best flat signal: s F is constant in every component and channel."""
+    scaled = instance.x * instance.scale[:, None]
+    weight = instance.data_weight / instance.scale[:, None] ** 2
+    labels = instance.geometry.component
+    out = np.empty_like(scaled)
+    for k, (column, heavy) in enumerate(zip(scaled.T, weight.T, strict=True)):
+        out[:, k] = (np.bincount(labels, heavy * column) / np.bincount(labels, heavy))[labels]
+    return np.asarray(out / instance.scale[:, None])
+
+
+def _averaged(instance: Instance, scaled: Array, flat: NDArray[np.bool_], columns: slice) -> Array:
+    count, label = _pieces(instance, flat)
+    weight = instance.data_weight[:, columns] / instance.scale[:, None] ** 2
+    out = np.empty(weight.shape)
+    for k, (column, heavy) in enumerate(zip(scaled[:, columns].T, weight.T, strict=True)):
+        mass = np.bincount(label, heavy, count)
+        # a piece without data keeps the mean of its own values
+        heavy = np.where(mass[label] > 0, heavy, 1.0)
+        out[:, k] = (np.bincount(label, heavy * column, count) / np.bincount(label, heavy, count))[
+            label
+        ]
+    return out
+
+
+def largest_flow(instance: Instance) -> float:
+    """More than any flow needs: a larger ball changes nothing but the conditioning."""
+    seen = instance.row_weight[instance.row_weight > 0]
+    total = float((instance.data_weight * np.abs(instance.x)).sum())
+    hops = len(instance.x) / min(float(seen.min(initial=1.0)), 1.0)
+    return float(4 * total / instance.scale.min(initial=1.0) ** 2 * hops**instance.order)
+
+
+def flat_strength(instance: Instance) -> float:
+    """A lambda1 from which on the answer is flat for certain."""
+    live = instance.row_weight[instance.row_weight > 0]
+    return largest_flow(instance) / float(live.min(initial=np.inf)) if len(live) else 0.0

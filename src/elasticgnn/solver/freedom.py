@@ -1,0 +1,77 @@
+"""Degrees of freedom of a solution: the trace of the derivative of F in X."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elasticgnn.graph import Graph
+from elasticgnn.problem import ElasticPenalty
+from elasticgnn.solver.adjoint import Adjoint, split_rows
+from elasticgnn.solver.instance import Instance, build_instance
+
+if TYPE_CHECKING:
+    from elasticgnn.solver.solution import Solution
+
+PROBES = 4
+PROBE_LIMIT = 20_000
+
+
+def degrees_of_freedom(  # a solved problem and a source of probes
+    x: Tensor,
+    graph: Graph,
+    penalty: ElasticPenalty,
+    solution: "Solution",
+    data_weight: Tensor,
+    generator: torch.Generator,
+) -> float:
+    """The trace of dF/dX: the pieces where that is exact, else estimated with random probes.
+
+    Beyond PROBE_LIMIT values an upper end stands in: the pieces times the channels, or for trends
+    the values minus the differences that are zero.
+
+    >>> from elasticgnn.solver import degrees_of_freedom, minimise
+    >>> penalty, weight = ElasticPenalty(0.3, 0.0), torch.ones(4, 1, dtype=torch.float64)
+    >>> solution = minimise(x, chain, penalty)
+    >>> degrees_of_freedom(x, chain, penalty, solution, weight, generator)
+    2.0
+    """
+    trend = (solution.order, solution.boundary_rule)
+    instance = build_instance(x, graph, penalty, data_weight, *trend)
+    return freedom_of(instance, solution, generator)
+
+
+def freedom_of(
+    instance: Instance, solution: "Solution", generator: torch.Generator | None = None
+) -> float:
+    """The same of a solved problem; random probes need a generator."""
+    if instance.terms is not None or instance.channel_strength is not None:
+        raise ValueError(
+            "loss must be 'squared', without bounds, lasso or strengths per channel, for degrees "
+            "of freedom"
+        )
+    if instance.entrywise and instance.lambda2 == 0 and instance.is_plain:
+        return float(sum(_count(solution, k) for k in range(instance.x.shape[1])))
+    if instance.x.size > PROBE_LIMIT:
+        return _upper_end(instance, solution)
+    if generator is None:
+        raise ValueError("generator must be given where degrees of freedom are estimated, got None")
+    signal = np.nan_to_num(solution.value.detach().numpy().reshape(instance.x.shape))
+    adjoint = Adjoint(instance, split_rows(instance, signal, 1e-6))
+    shape = (PROBES, *instance.x.shape)
+    probes = torch.randint(2, shape, generator=generator).double().numpy() * 2 - 1
+    traces = [(p * instance.data_weight * adjoint.solve(p)[0]).sum() for p in probes]
+    return float(np.mean(traces))
+
+
+def _upper_end(instance: Instance, solution: "Solution") -> float:
+    if instance.is_plain:
+        return float(instance.x.shape[1] * _count(solution, None))
+    signal = np.nan_to_num(solution.value.detach().numpy().reshape(instance.x.shape))
+    free = split_rows(instance, signal, 1e-6).free
+    return float(max(instance.x.size - int(free.sum()), 1))
+
+
+def _count(solution: "Solution", channel: int | None) -> int:
+    return int(solution.pieces(channel=channel).max()) + 1

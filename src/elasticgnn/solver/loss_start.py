@@ -1,0 +1,67 @@
+"""Where the interior point method for any loss begins."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elasticgnn.solver.assembly import NodeSystem
+from elasticgnn.solver.entries import AbsoluteValue, Wall
+from elasticgnn.solver.factor import Factor
+from elasticgnn.solver.instance import Array, Instance
+
+EXTENSION = 1e-3  # stiffness that fills missing values for the first point
+INWARD = 0.1  # of the data's size, or of the room: how far inside its bounds a start lies
+TINY = 1e-300
+
+
+def first_signal(
+    instance: Instance, live: NDArray[np.intp], system: NodeSystem, factor: Factor
+) -> Array:
+    """Where the loss begins, missing values filled smoothly, inside the bounds."""
+    terms = instance.terms
+    assert terms is not None
+    signal = terms.loss.start(instance.x)
+    if len(instance.missing):
+        weight = np.where(instance.is_missing, 1e-9, 1.0)
+        curvature = np.full(len(live), EXTENSION)[:, None, None] * np.eye(signal.shape[1])
+        factor.factorise(system.values(weight, curvature))
+        right = np.where(instance.is_missing, 0.0, signal)
+        filled = factor.solve(right.ravel()).reshape(right.shape)
+        signal = np.where(instance.is_missing, filled, signal)
+    size = max(float(np.abs(signal).max(initial=0.0)), TINY)
+    inward = np.minimum(INWARD * size, INWARD * (terms.upper - terms.lower))
+    return np.clip(signal, terms.lower + inward, terms.upper - inward)
+
+
+def first_mu(
+    instance: Instance,
+    signal: Array,
+    row_terms: Array,
+    absolute: list[AbsoluteValue],
+    walls: list[Wall],
+) -> float:
+    """The mean of radius times length over rows (`row_terms`), entries and bounds."""
+    assert instance.terms is not None
+    size, parts = float(np.abs(signal).max(initial=0.0)), [row_terms]
+    for term in absolute:
+        away = np.abs(signal.ravel()[term.place] - term.offset)
+        parts.append(term.radius * (away + INWARD * size))
+    if walls:
+        slope = instance.terms.loss.smooth_slope(signal, instance.x)
+        slope = np.abs(instance.data_weight * slope).ravel()
+        parts += [wall.room(signal) * (slope[wall.place] + TINY) for wall in walls]
+    every = np.concatenate(parts)
+    return max(float(every.mean()) if len(every) else 0.0, TINY)
+
+
+def largest_radius(instance: Instance) -> float:
+    """More than any flow needs where nothing but the data pulls."""
+    terms = instance.terms
+    assert terms is not None
+    if terms.is_bounded:
+        return np.inf
+    largest = float(np.abs(instance.x).max(initial=0.0)) + 1
+    slope = {0: largest, 1: 1.0, 2: terms.loss.edge_radius or 2 * largest}[terms.loss.power]
+    total = slope * float(instance.data_weight.sum()) + terms.sparsity * instance.x.size
+    live = instance.row_weight[instance.row_weight > 0]
+    hops = len(instance.x) / min(float(live.min(initial=1.0)), 1.0)
+    return 4 * total / float(instance.scale.min(initial=1.0)) ** 2 * hops**instance.order

@@ -1,0 +1,97 @@
+"""Which method fits which problem, and why (docs/solver.md, "Methods")."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from elasticgnn.solver import forest
+from elasticgnn.solver.ascend import ascend
+from elasticgnn.solver.flatten import flat_strength
+from elasticgnn.solver.forest import solve_forest
+from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.interior import interior_point
+from elasticgnn.solver.node_terms import NodeTerms
+from elasticgnn.solver.outcome import Outcome
+from elasticgnn.solver.papc import iterate
+from elasticgnn.solver.stopping import Stop
+
+Method = Callable[[Instance, Stop, Array, Array], Outcome]
+RUN: dict[str, Method] = {
+    "forest": solve_forest,
+    "interior": interior_point,
+    "ascent": ascend,
+    "papc": iterate,
+}
+METHODS = ("auto", *RUN)
+MOST_CHANNELS = 8  # that interact: the system has a block of their square per entry
+MOST_UNKNOWNS = 3_000_000  # of a system without fill: forests
+MOST_WITH_CYCLES = 120_000  # of a system that fills up
+FINISHING_STEPS = 2000
+TRIAL_STEPS = {0: None, 1: 600, 2: 200}  # of the ascent before the interior point takes over
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method and the reason for it; `steps` limits a trial before the next choice."""
+
+    name: str
+    reason: str
+    steps: int | None = None
+
+
+def choose(instance: Instance) -> list[Choice]:
+    """The methods to try, first to last; each is the last resort of the one before."""
+    if forest.refusal(instance) is None:
+        return [Choice("forest", "the graph has no cycles and channels do not interact: exact")]
+    if instance.terms is not None:
+        return [Choice("interior", f"{in_words(instance.terms)}: Newton steps on it")]
+    if instance.channel_strength is not None:
+        return [Choice("interior", "channels have strengths of their own")]
+    ascent = Choice("ascent", "order 0 on a graph with cycles: many cheap steps")
+    if not _interior_serves(instance):
+        if not instance.order and not len(instance.missing):
+            return [ascent]
+        return [Choice("ascent", "too large, or too many channels, for a factorisation")]
+    reason = _interior_reason(instance)
+    if reason is not None:
+        rest = Choice("ascent", f"{reason}; the interior point left a rest", FINISHING_STEPS)
+        return [Choice("interior", reason), rest]
+    trial = Choice(ascent.name, f"order {instance.order}", TRIAL_STEPS.get(instance.order, 0))
+    return [trial, Choice("interior", "the ascent stalled")]
+
+
+def in_words(terms: NodeTerms) -> str:
+    """What a node pays, in a few words."""
+    words = [f"{terms.loss.name} loss"]
+    words += ["a lasso on the nodes"] if terms.sparsity > 0 else []
+    words += ["bounds"] if terms.is_bounded else []
+    return ", ".join(words)
+
+
+def refusal(instance: Instance, method: str) -> str | None:
+    """Why a method cannot serve this problem; None if it can."""
+    if method == "forest":
+        return forest.refusal(instance)
+    if method == "interior" or (instance.terms is None and instance.channel_strength is None):
+        return None
+    return "only the interior point method takes other losses, bounds, a lasso or channel strengths"
+
+
+def _interior_reason(instance: Instance) -> str | None:
+    """Why the interior point method is the first to try, if it is."""
+    if len(instance.missing):
+        return "values are missing"
+    if instance.lambda1 == 0:
+        return "lambda1 = 0: one linear system"
+    if instance.geometry.boundary == "graph" and instance.lambda1 >= flat_strength(instance):
+        return "lambda1 makes everything flat"
+    if instance.geometry.is_forest:
+        kind = f"order {instance.order}" if instance.order else "channels interact or lambda2 > 0"
+        return f"{kind} on a graph without cycles"
+    return "order 2: too ill-conditioned for the ascent" if instance.order == 2 else None
+
+
+def _interior_serves(instance: Instance) -> bool:
+    """Whether the system is small enough to be factorised some twenty times."""
+    channels = 1 if instance.entrywise else instance.x.shape[1]
+    most = MOST_UNKNOWNS if instance.geometry.is_forest else MOST_WITH_CYCLES
+    return channels <= MOST_CHANNELS and len(instance.x) * channels <= most

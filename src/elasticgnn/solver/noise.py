@@ -1,0 +1,79 @@
+"""The noise of a signal, estimated from its differences along edges."""
+
+import numpy as np
+import torch
+from scipy.special import ndtri
+from torch import Tensor
+
+from elasticgnn.graph import Graph
+from elasticgnn.solver.losses import Loss
+
+FEW_EQUAL = 0.1  # share of equal neighbours from which on a signal counts as rounded
+MOST_EQUAL = 0.9  # share of equal neighbours from which on a signal counts as free of noise
+WIDENING = 1.5  # decades that each order of a trend adds to the useful strengths
+
+
+def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
+    """sigma from a quantile of the absolute differences along edges, most of which cross no jump.
+
+    The median; where rounded data make more than a tenth of them 0, the share of those; 0 if more
+    than nine in ten are. Each channel has its own, and the mean square of all is taken.
+
+    >>> from elasticgnn.solver import noise_level
+    >>> noise_level(x, chain, torch.ones(4, 1, dtype=torch.float64)) > 0
+    True
+    """
+    rows = _rows(x.detach().double())
+    seen = _rows(data_weight) > 0
+    seen = seen.expand(rows.shape)
+    squares = []
+    for k in range(rows.shape[1]):
+        both = seen[graph.tail, k] & seen[graph.head, k] & (graph.weight.detach() > 0)
+        steps = (rows[graph.tail[both], k] - rows[graph.head[both], k]).abs().numpy()
+        squares.append(_sigma_of(steps) ** 2)
+    return float(np.sqrt(np.mean(squares))) if squares else 0.0
+
+
+def _sigma_of(steps: np.ndarray) -> float:
+    """sigma of absolute differences of two values with independent normal noise."""
+    if not len(steps):
+        return 0.0
+    share = float((steps == 0).mean())
+    if share < FEW_EQUAL:
+        return float(np.median(steps)) / float(ndtri(0.75) * 2**0.5)
+    if share > MOST_EQUAL:
+        return 0.0
+    # rounded data: equal means closer than half of the smallest step
+    smallest = float(steps[steps > 0].min())
+    return smallest / 2 / float(ndtri((1 + share) / 2) * 2**0.5)
+
+
+def noise_grid(
+    x: Tensor,
+    graph: Graph,
+    data_weight: Tensor,
+    count: int = 16,
+    *,
+    order: int = 0,
+    sigma: float | None = None,
+    loss: Loss | None = None,
+) -> list[float]:
+    """Values of lambda1 around the noise level, where the useful ones lie; [0] without noise.
+
+    The noise that counts is that of the loss's slope: of the data themselves for squares.
+
+    >>> from elasticgnn.solver import noise_grid
+    >>> len(noise_grid(x, chain, torch.ones(4, 1, dtype=torch.float64), count=5))
+    5
+    """
+    level = noise_level(x, graph, data_weight) if sigma is None else sigma
+    if loss is not None:
+        seen = x[_rows(data_weight).expand(_rows(x).shape).reshape(x.shape) > 0].double()
+        level = loss.slope_noise(level, float(seen.mean()) if seen.numel() else 0.0)
+    sigma = level / max(float(graph.scale.detach().mean()), 1e-12)
+    powers = torch.linspace(-1.0, 1.5 + WIDENING * order, count, dtype=torch.float64)
+    return [float(sigma * 10**power) for power in powers] if sigma > 0 else [0.0]
+
+
+def _rows(values: Tensor) -> Tensor:
+    return values[:, None] if values.ndim == 1 else values

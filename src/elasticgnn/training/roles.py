@@ -1,0 +1,28 @@
+"""What part each node had in a model's training, by what the model file keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from elasticgnn.data import NodeTask
+from elasticgnn.training.trained_model import TrainedModel
+
+TRAINED, HELD_OUT, UNKNOWN = "trained on", "held out", "unknown"
+
+
+def node_roles(trained: TrainedModel, task: NodeTask) -> list[str] | None:
+    """Of each node: trained on, held out (known, but kept from training), or unknown.
+
+    None where the file does not say, or says it by number about other data than `task`.
+    """
+    split, by_id = trained.facts.get("split"), trained.facts.get("split_by_id")
+    if not isinstance(split, dict) or by_id is None:
+        return None
+    if not by_id and trained.data.get("fingerprint") != task.fingerprint:
+        return None
+    role = dict.fromkeys(map(str, (*split.get("val", ()), *split.get("test", ()))), HELD_OUT)
+    role |= dict.fromkeys(map(str, split.get("train", ())), TRAINED)
+    ids: Sequence[Hashable] = range(task.num_nodes)
+    if by_id and task.node_ids is not None:
+        ids = task.node_ids
+    return [role.get(str(node), UNKNOWN) for node in ids]

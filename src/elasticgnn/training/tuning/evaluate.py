@@ -1,0 +1,224 @@
+"""Candidates measured on folds: side by side where the model allows it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from elasticgnn.data import NodeTask, Split
+from elasticgnn.data.own.stand_ins import structural_features
+from elasticgnn.training.elastic_form import as_elastic
+from elasticgnn.training.fit import fit
+from elasticgnn.training.forward import forward_on
+from elasticgnn.training.history import History
+from elasticgnn.training.make_model import make_model
+from elasticgnn.training.plan import TrainingPlan
+from elasticgnn.training.population import fit_population
+from elasticgnn.training.population.feature_orders import can_be_stored
+from elasticgnn.training.population.run import run_of
+from elasticgnn.training.tuning.candidates import Candidate
+from elasticgnn.training.tuning.closed_form import fit_closed_form, is_closed_form
+from elasticgnn.training.tuning.metrics import Metric, score
+from elasticgnn.training.tuning.outcome import Outcome
+from elasticgnn.training.tuning.outcome_file import OutcomeFile
+
+LARGE = 50_000  # nodes from which on models are trained one by one
+
+
+class Evaluation:
+    """A task whose features are prepared, seen with its features and by the ids of its nodes."""
+
+    def __init__(
+        self,
+        task: NodeTask,
+        metric: Metric,
+        seed: int,
+        unit: tuple[float, float] | None = None,
+        *,
+        known: OutcomeFile | None = None,
+        refit_seconds: float | None = None,
+    ) -> None:
+        self.task, self.metric, self.seed, self.unit = task, metric, seed, unit
+        self.known, self.refit_seconds = known, refit_seconds
+        ids = structural_features(task.graph)
+        named = replace(task, features=ids, feature_names=None, made_features=True)
+        self.by_id = task if task.made_features else named
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many nodes that runs go one after the other."""
+        return self.task.num_nodes > LARGE
+
+    def truth(self, nodes: Tensor) -> NDArray[Any]:
+        """The classes of some nodes, or their numbers as they were given."""
+        if self.task.values is None or self.unit is None:
+            return self.task.labels[nodes].numpy()
+        numbers: NDArray[Any] = self.unit[0] + self.unit[1] * self.task.values[nodes].numpy()
+        return numbers
+
+    def task_of(self, candidate: Candidate) -> NodeTask:
+        """The task as the candidate sees it."""
+        return self.by_id if candidate.by_id else self.task
+
+    def goes_side_by_side(self, candidate: Candidate) -> bool:
+        """Whether the candidate can be trained in a batch of runs."""
+        fits = can_be_stored(self.task_of(candidate).features)
+        plain = self.unit is None and not candidate.plan.balanced and not self.is_large
+        return as_elastic(candidate.settings) is not None and plain and fits
+
+    def measure(
+        self, candidates: Sequence[Candidate], folds: Sequence[Split], seconds: float
+    ) -> list[Outcome]:
+        """One outcome per candidate, in any order, in about `seconds` (at least 1 each).
+
+        What an interrupted comparison has left behind is not measured again.
+        """
+        until = time.perf_counter() + seconds
+        found = [] if self.known is None else self.known_outcomes(candidates, len(folds))
+        done = [outcome.candidate for outcome in found]
+        groups = self.groups(c for c in candidates if c not in done)
+        for position, group in enumerate(groups):
+            share = (until - time.perf_counter()) / (len(groups) - position)
+            measured = self.measure_group(group, folds, max(share, 1.0))
+            found += measured
+            if self.known is not None:
+                self.known.add(measured)
+        return found
+
+    def known_outcomes(self, candidates: Sequence[Candidate], folds: int) -> list[Outcome]:
+        """Those of the candidates that were measured before on so many folds."""
+        assert self.known is not None
+        found = [self.known.find(candidate, folds) for candidate in candidates]
+        return [outcome for outcome in found if outcome is not None]
+
+    def groups(self, candidates: Iterable[Candidate]) -> list[list[Candidate]]:
+        """Candidates that share steps, norm, width and features; all others alone."""
+        groups: dict[Any, list[Candidate]] = {}
+        for number, candidate in enumerate(candidates):
+            key: Any = number
+            elastic = as_elastic(candidate.settings)
+            if elastic is not None and self.goes_side_by_side(candidate):
+                key = candidate.by_id, elastic.steps, elastic.norm, elastic.hidden_channels
+            groups.setdefault(key, []).append(candidate)
+        return list(groups.values())
+
+    def measure_group(
+        self, group: list[Candidate], folds: Sequence[Split], seconds: float
+    ) -> list[Outcome]:
+        """Outcomes of candidates that are trained together."""
+        first = group[0]
+        if is_closed_form(first):
+            task = self.task_of(first)
+            models = [fit_closed_form(first, task, fold.train) for fold in folds]
+            return [self.outcome(first, folds, models, [])]
+        plan = replace(first.plan, max_seconds=seconds / len(folds))
+        if not self.goes_side_by_side(first):
+            fits = [
+                self.fit_one(first, replace(first.plan, max_seconds=plan.max_seconds), fold)
+                for fold in folds
+            ]
+            return [self.outcome(first, folds, [m for m, _ in fits], [h for _, h in fits])]
+        histories = self.fit_side_by_side(group, folds, seconds)
+        found = []
+        for number, candidate in enumerate(group):
+            part = histories[number * len(folds) : (number + 1) * len(folds)]
+            models = [self.model_of(candidate, history) for history in part]
+            found.append(self.outcome(candidate, folds, models, part))
+        return found
+
+    def fit_one(
+        self, candidate: Candidate, plan: TrainingPlan, split: Split
+    ) -> tuple[nn.Module, History]:
+        """A trained model and its history."""
+        generator = torch.Generator().manual_seed(self.seed)
+        task = self.task_of(candidate)
+        model = make_model(candidate.settings, task, generator)
+        history = fit(model, task, split, plan, generator)
+        return model, history
+
+    def fit_side_by_side(
+        self, group: list[Candidate], folds: Sequence[Split], seconds: float
+    ) -> list[History]:
+        """Histories of all candidates on all folds, from batches of runs."""
+        runs = [run_of(c.settings, c.plan, fold, self.seed) for c in group for fold in folds]
+        batches = -(-len(runs) // 16)
+        plan = replace(group[0].plan, max_seconds=seconds / batches)
+        task = self.task_of(group[0])
+        return fit_population(task, runs, group[0].settings, plan, keep_weights=True)
+
+    def model_of(self, candidate: Candidate, history: History) -> nn.Module:
+        """The model with the weights that a history keeps."""
+        elastic = as_elastic(candidate.settings)
+        assert elastic is not None
+        assert history.weights is not None
+        model = make_model(elastic, self.task_of(candidate), torch.Generator())
+        model.load_state_dict(history.weights)
+        return model.eval()
+
+    def outcome(
+        self,
+        candidate: Candidate,
+        folds: Sequence[Split],
+        models: Sequence[nn.Module],
+        histories: Sequence[History],
+    ) -> Outcome:
+        """Scores and probabilities of a candidate's models, fold by fold."""
+        said = [
+            self.probability(candidate, model, fold.val)
+            for model, fold in zip(models, folds, strict=True)
+        ]
+        labels = [self.truth(fold.val) for fold in folds]
+        scores = [score(self.metric, y, p) for y, p in zip(labels, said, strict=True)]
+        nodes = torch.cat([fold.val for fold in folds]).numpy()
+        epochs = [history.selected_epoch + 1 for history in histories] or [0]
+        cut = any(was_cut(history, candidate.plan) for history in histories)
+        return Outcome(
+            candidate,
+            tuple(scores),
+            nodes,
+            np.concatenate(said),
+            int(np.median(epochs)),
+            cut,
+            tuple(history.curves() for history in histories),
+        )
+
+    @torch.no_grad()
+    def probability(
+        self, candidate: Candidate, model: nn.Module, nodes: Tensor
+    ) -> NDArray[np.float64]:
+        """Class probabilities of some nodes (k, classes), or their numbers (k, 1)."""
+        task = self.task_of(candidate)
+        model.eval()
+        logits = forward_on(model, task.features, task.graph)(None)[nodes]
+        if self.unit is not None:
+            numbers: NDArray[np.float64] = self.unit[0] + self.unit[1] * logits.double().numpy()
+            return numbers
+        said: NDArray[np.float64] = logits.double().softmax(1).numpy()
+        return said
+
+    def refit(self, outcome: Outcome, train: Tensor) -> nn.Module:
+        """The candidate trained on `train` for as many epochs as the folds selected.
+
+        Only `refit_seconds` cut it short, since a network with fewer epochs is another than the
+        one that was chosen.
+        """
+        candidate = outcome.candidate
+        if is_closed_form(candidate):
+            return fit_closed_form(candidate, self.task_of(candidate), train)
+        nothing = torch.empty(0, dtype=torch.int64)
+        limit = self.refit_seconds
+        plan = replace(candidate.plan, epochs=outcome.epochs, patience=None, max_seconds=limit)
+        return self.fit_one(candidate, plan, Split(train, nothing, nothing))[0]
+
+
+def was_cut(history: History, plan: TrainingPlan) -> bool:
+    """Whether a training ended before its epochs and before its patience did."""
+    waited = history.epochs - 1 - history.selected_epoch
+    return history.epochs < plan.epochs and (plan.patience is None or waited < plan.patience)

@@ -1,0 +1,145 @@
+"""Which known nodes choose the settings, and which judge the choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from elasticgnn.data import NodeTask, Split
+from elasticgnn.training.tuning.splitting import (
+    Splitting,
+    group_parts,
+    moments,
+    parts_of,
+    texts_of,
+)
+
+JUDGES = 5  # one known node in so many judges
+MANY = 4000  # known nodes from which on one fold is measured well enough
+FEWEST = 10
+FEWEST_NUMBERS = 25
+RANDOM = Splitting()
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """judges: nodes that no choice has seen; folds: splits of the others into train and val.
+
+    kept: what the winner is trained on in the end.
+    """
+
+    judges: Tensor
+    choosers: Tensor
+    folds: tuple[Split, ...]
+    kept: Tensor
+
+
+def divide(task: NodeTask, rng: np.random.Generator, splitting: Splitting = RANDOM) -> Division:
+    """A division of the known nodes: at random with equal shares of classes, or as asked."""
+    known = task.labelled.numpy()
+    codes = strata(task)[known]
+    check_enough(task, codes)
+    if splitting.parts is not None:
+        return by_parts(task, known, codes, rng, splitting)
+    if splitting.groups is not None:
+        groups = np.array(texts_of(task, splitting.groups, known))
+        away = group_parts(groups.tolist(), max(JUDGES, splitting.folds + 1), rng) == 0
+        part = group_parts(groups[~away].tolist(), splitting.folds, rng)
+        return division(known, away, folds_of(known[~away], part, splitting.folds))
+    if splitting.time is not None:
+        return by_time(task, known, splitting)
+    away = deal(codes, JUDGES, rng) == 0
+    fold = deal(codes[~away], splitting.folds, rng)
+    count = 1 if (~away).sum() >= MANY else splitting.folds
+    return division(known, away, folds_of(known[~away], fold, count))
+
+
+def strata(task: NodeTask) -> Array:
+    """What is dealt out evenly (n,): classes, or fifths of the numbers; -1 where unknown."""
+    if task.values is None:
+        return task.labels.numpy()
+    values = task.values.numpy()
+    edges = np.nanquantile(values, [0.2, 0.4, 0.6, 0.8])
+    return np.where(np.isnan(values), -1, np.searchsorted(edges, values))
+
+
+def check_enough(task: NodeTask, codes: Array) -> None:
+    """Refuses too few known nodes to choose by."""
+    if task.values is not None and len(codes) < FEWEST_NUMBERS:
+        raise ValueError(
+            f"labels must be at least {FEWEST_NUMBERS} numbers to choose settings by, "
+            f"got {len(codes)}"
+        )
+    if task.values is None and (len(codes) < FEWEST or (np.bincount(codes) >= 3).sum() < 2):
+        raise ValueError(
+            f"labels must be at least {FEWEST}, of 2 classes with 3 or more nodes each, to choose "
+            f"settings by, got {len(codes)} (--tune off trains without)"
+        )
+
+
+def division(
+    known: Array, away: NDArray[np.bool_], folds: tuple[Split, ...], *, keep_all: bool = True
+) -> Division:
+    """The division whose judges are `away`; judges are trained on in the end if `keep_all`."""
+    judges, choosers = torch.from_numpy(known[away]), torch.from_numpy(known[~away])
+    kept = torch.from_numpy(known) if keep_all else choosers
+    return Division(judges, choosers, folds, kept)
+
+
+def folds_of(choosers: Array, part: Array, count: int) -> tuple[Split, ...]:
+    """Fold k validates on part k and trains on the others."""
+    return tuple(split_of(choosers[part != k], choosers[part == k]) for k in range(count))
+
+
+def split_of(train: Array, val: Array) -> Split:
+    """Training and validation nodes without any for a test."""
+    nothing = torch.empty(0, dtype=torch.int64)
+    return Split(torch.from_numpy(train), torch.from_numpy(val), nothing)
+
+
+def by_parts(
+    task: NodeTask, known: Array, codes: Array, rng: np.random.Generator, splitting: Splitting
+) -> Division:
+    """Judges are the test nodes, which no model is ever trained on."""
+    assert splitting.parts is not None
+    parts = parts_of(task, splitting.parts, known)
+    away = parts == "test"
+    if (parts == "val").any():
+        folds: tuple[Split, ...] = (split_of(known[parts == "train"], known[parts == "val"]),)
+    else:
+        fold = deal(codes[~away], splitting.folds, rng)
+        folds = folds_of(known[~away], fold, splitting.folds)
+    return division(known, away, folds, keep_all=False)
+
+
+def by_time(task: NodeTask, known: Array, splitting: Splitting) -> Division:
+    """Judges are the latest fifth; fold k validates on what follows the nodes it trains on."""
+    assert splitting.time is not None
+    when = moments(texts_of(task, splitting.time, known), splitting.time)
+    order = np.argsort(when, kind="stable")
+    away = np.zeros(len(known), dtype=bool)
+    away[order[-max(1, len(known) // JUDGES) :]] = True
+    early = known[order[: (~away).sum()]]
+    blocks = np.array_split(early, splitting.folds + 1)
+    folds = tuple(
+        split_of(np.concatenate(blocks[: k + 1]), blocks[k + 1]) for k in range(splitting.folds)
+    )
+    return division(known, away, folds)
+
+
+def deal(labels: NDArray[np.int64], parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A part number for each node; each class is dealt out evenly, the smallest to no part 0."""
+    part = np.empty(len(labels), dtype=np.int64)
+    start = 1
+    for label in np.unique(labels):
+        nodes = rng.permutation(np.flatnonzero(labels == label))
+        first = start if len(nodes) > 1 else 1
+        part[nodes] = (first + np.arange(len(nodes))) % parts
+        start += len(nodes)
+    return part

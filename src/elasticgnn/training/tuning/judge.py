@@ -1,0 +1,135 @@
+"""The nodes that judge: refitted candidates measured on nodes no choice has seen."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from elasticgnn.data import NodeTask
+from elasticgnn.extras import optional_imports
+from elasticgnn.training.tuning.calibration import conformal_sets, threshold
+from elasticgnn.training.tuning.evaluate import Evaluation
+from elasticgnn.training.tuning.folds import Division
+from elasticgnn.training.tuning.leaderboard import Estimate
+from elasticgnn.training.tuning.metrics import (
+    Metric,
+    calibration_error,
+    interval,
+    reliability,
+    score,
+)
+from elasticgnn.training.tuning.outcome import Outcome
+
+Array = NDArray[Any]
+COVERAGE = 0.9
+DRAWS = 300
+
+
+class Judges:
+    """Measures on the judging nodes, of candidates refitted on all the others.
+
+    The winner and its best rival are always refitted, the other families while `seconds` last.
+    """
+
+    def __init__(
+        self, evaluation: Evaluation, division: Division, seconds: float, rng: np.random.Generator
+    ) -> None:
+        self.evaluation, self.division, self.seconds, self.rng = evaluation, division, seconds, rng
+        self.labels: Array = evaluation.truth(division.judges)
+        self.began = time.perf_counter()
+        self._said: dict[int, Array] = {}
+
+    @property
+    def has_time(self) -> bool:
+        """Whether the time allowed is not over."""
+        return time.perf_counter() - self.began < self.seconds
+
+    def said_by(self, outcome: Outcome) -> Array:
+        """Class probabilities that the refitted candidate gives the judges."""
+        key = id(outcome)
+        if key not in self._said:
+            model = self.evaluation.refit(outcome, self.division.choosers)
+            judges = self.division.judges
+            self._said[key] = self.evaluation.probability(outcome.candidate, model, judges)
+        return self._said[key]
+
+    def estimate(self, said: Array) -> Estimate:
+        """The score of probabilities with its interval."""
+        metric = self.evaluation.metric
+        low, high = interval(metric, self.labels, said, self.rng)
+        return Estimate(score(metric, self.labels, said), low, high, len(self.labels))
+
+    def difference(self, one: Array, other: Array) -> Estimate:
+        """The metric of `one` less that of `other`, with a paired bootstrap interval."""
+        metric, count = self.evaluation.metric, len(self.labels)
+
+        def gap(nodes: Array) -> float:
+            labels = self.labels[nodes]
+            return score(metric, labels, one[nodes]) - score(metric, labels, other[nodes])
+
+        draws = [gap(self.rng.integers(0, count, count)) for _ in range(DRAWS)]
+        low, high = np.nanpercentile(draws, [2.5, 97.5])
+        return Estimate(gap(np.arange(count)), float(low), float(high), count)
+
+    def majority(self, task: NodeTask) -> float:
+        """The metric of always giving the class shares (or the mean) of the other nodes."""
+        if self.evaluation.unit is not None:
+            mean = self.evaluation.truth(self.division.choosers).mean()
+            return score(self.evaluation.metric, self.labels, np.full((len(self.labels), 1), mean))
+        counts = torch.bincount(task.labels[self.division.choosers], minlength=task.num_classes)
+        shares = (counts / counts.sum()).double().numpy()
+        same = np.tile(shares, (len(self.labels), 1))
+        return score(self.evaluation.metric, self.labels, same)
+
+    def calibration_error(self, said: Array) -> float:
+        """Expected calibration error of probabilities."""
+        return calibration_error(self.labels, said)
+
+    def coverage(self, said: Array, scores: list[float]) -> float:
+        """The share of judges whose class is in their set for 90 %."""
+        inside = conformal_sets(said, scores, COVERAGE)
+        return float(inside[np.arange(len(self.labels)), self.labels].mean())
+
+    def number_report(self, said: Array) -> dict[str, Any]:
+        """R^2, mean absolute and root mean squared error, and the largest error."""
+        errors = np.abs(self.labels - said[:, 0])
+        return {
+            "r2": score("r2", self.labels, said),
+            "mae": -score("mae", self.labels, said),
+            "rmse": -score("rmse", self.labels, said),
+            "largest_error": float(errors.max()),
+        }
+
+    def interval_coverage(self, said: Array, scores: list[float]) -> float:
+        """The share of judges whose number is in its interval for 90 %."""
+        return float((np.abs(self.labels - said[:, 0]) <= threshold(scores, COVERAGE)).mean())
+
+    def report(self, said: Array, names: tuple[str, ...]) -> dict[str, Any]:
+        """Accuracy, AUC, log loss, confusion, reliability; precision, recall, F1 per class."""
+        return {**measures(self.labels, said), **class_report(self.labels, said, names)}
+
+
+def measures(labels: Array, said: Array) -> dict[str, float]:
+    """Accuracy, balanced accuracy, AUC, macro F1 and log loss of class probabilities."""
+    names: tuple[Metric, ...] = ("accuracy", "balanced", "auc", "f1")
+    found = {str(name): score(name, labels, said) for name in names}
+    return {**found, "log_loss": -score("logloss", labels, said)}
+
+
+def class_report(labels: Array, said: Array, names: tuple[str, ...]) -> dict[str, Any]:
+    """Precision, recall, F1 and nodes per class, the confusion matrix, and the reliability."""
+    with optional_imports():
+        from sklearn import metrics
+    guess, classes = said.argmax(1), list(range(len(names)))
+    parts = metrics.precision_recall_fscore_support(labels, guess, labels=classes, zero_division=0)
+    rows = zip(names, *(part.tolist() for part in parts), strict=True)
+    keys = ("class", "precision", "recall", "f1", "nodes")
+    return {
+        "classes": [dict(zip(keys, row, strict=True)) for row in rows],
+        "confusion": metrics.confusion_matrix(labels, guess, labels=classes).tolist(),
+        "reliability": reliability(labels, said),
+    }

@@ -1,0 +1,114 @@
+"""What probabilities are worth, by scikit-learn's measures; larger is better."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elasticgnn.extras import optional_imports
+
+Metric = Literal["accuracy", "balanced", "auc", "f1", "logloss", "r2", "mae", "rmse"]
+NUMBER_METRICS: tuple[Metric, ...] = ("r2", "mae", "rmse")
+METRICS: tuple[Metric, ...] = ("accuracy", "balanced", "auc", "f1", "logloss")
+UNBALANCED = 0.3  # a smaller share of the rarer of two classes makes AUC the measure
+Array = NDArray[Any]
+
+
+def choose_metric(name: str, labels: Array) -> Metric:
+    """The metric called `name`; auto: AUC for unbalanced two-class labels, else accuracy."""
+    if name == "auto":
+        counts = np.unique(labels, return_counts=True)[1]
+        rare = len(counts) == 2 and counts.min() < UNBALANCED * counts.sum()
+        return "auc" if rare else "accuracy"
+    for metric in METRICS:
+        if metric == name:
+            return metric
+    raise ValueError(f"metric must be auto or one of {METRICS}, got {name!r}")
+
+
+def score(metric: Metric, labels: Array, probability: Array) -> float:
+    """The metric of class probabilities (n, classes); nan where it is not defined."""
+    if metric in NUMBER_METRICS:
+        return number_score(metric, labels, probability[:, 0])
+    with optional_imports():
+        from sklearn import metrics
+    said, classes = probability.argmax(1), np.arange(probability.shape[1])
+    if metric == "accuracy":
+        return float((said == labels).mean())
+    if metric == "balanced":
+        return float(np.mean([(said[labels == k] == k).mean() for k in np.unique(labels)]))
+    if metric == "f1":
+        return float(metrics.f1_score(labels, said, average="macro", zero_division=0))
+    if metric == "logloss":
+        true = probability[np.arange(len(labels)), labels]
+        return float(np.log(np.clip(true, 1e-12, 1)).mean())
+    if len(np.unique(labels)) < 2:
+        return float("nan")
+    if len(classes) == 2:
+        return float(metrics.roc_auc_score(labels, probability[:, 1]))
+    areas = [
+        metrics.roc_auc_score(labels == k, probability[:, k])
+        for k in classes
+        if 0 < (labels == k).sum() < len(labels)
+    ]
+    return float(np.mean(areas))
+
+
+def choose_number_metric(name: str) -> Metric:
+    """The metric of numbers called `name`; auto: R^2."""
+    for metric in NUMBER_METRICS:
+        if metric == name or (name == "auto" and metric == "r2"):
+            return metric
+    raise ValueError(f"metric must be auto or one of {NUMBER_METRICS} for numbers, got {name!r}")
+
+
+def number_score(metric: Metric, truth: Array, said: Array) -> float:
+    """R^2, or the mean absolute or root mean squared error with the sign that makes less better."""
+    if metric == "mae":
+        return -float(np.abs(truth - said).mean())
+    squared = float(((truth - said) ** 2).mean())
+    if metric == "rmse":
+        return -float(np.sqrt(squared))
+    spread = float(truth.var())
+    return 1 - squared / spread if spread > 0 else float("nan")
+
+
+def calibration_error(labels: Array, probability: Array, bins: int = 10) -> float:
+    """Mean distance of confidence and accuracy over bins of equal confidence width, weighted."""
+    parts = reliability(labels, probability, bins)
+    distances = [part["nodes"] * abs(part["confidence"] - part["accuracy"]) for part in parts]
+    return sum(distances) / max(len(labels), 1)
+
+
+def reliability(labels: Array, probability: Array, bins: int = 10) -> list[dict[str, float]]:
+    """Confidence, accuracy and number of nodes of each filled bin of equal confidence width."""
+    confidence, right = probability.max(1), probability.argmax(1) == labels
+    place = np.minimum((confidence * bins).astype(int), bins - 1)
+    inside = [place == k for k in np.unique(place)]
+    return [
+        {
+            "confidence": float(confidence[part].mean()),
+            "accuracy": float(right[part].mean()),
+            "nodes": int(part.sum()),
+        }
+        for part in inside
+    ]
+
+
+def interval(
+    metric: Metric, labels: Array, probability: Array, rng: np.random.Generator
+) -> tuple[float, float]:
+    """The 95 % bootstrap interval of the metric over the nodes, widened to be one of few nodes."""
+    count, draws = len(labels), 300
+    samples = (rng.integers(0, count, count) for _ in range(draws))
+    values = [score(metric, labels[nodes], probability[nodes]) for nodes in samples]
+    low, high = np.nanpercentile(values, [2.5, 97.5])
+    middle = score(metric, labels, probability)
+    widen = np.sqrt(count / max(count - 1, 1)) + 1 / np.sqrt(count)
+    bounds = (middle - widen * (middle - low), middle + widen * (high - middle))
+    is_share = metric not in ("logloss", *NUMBER_METRICS)
+    least = 3 / count if is_share else 0.0  # the rule of three: no error seen yet
+    top = 1.0 if is_share or metric == "r2" else 0.0
+    return float(min(bounds[0], middle - least)), float(min(max(bounds[1], middle + least), top))

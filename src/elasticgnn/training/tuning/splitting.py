@@ -1,0 +1,105 @@
+"""How known nodes are divided by those who know their data: a column, groups, time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elasticgnn.data import NodeTask
+
+Array = NDArray[np.int64]
+PARTS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
+    **dict.fromkeys(("test", "testing", "holdout"), "test"),
+}
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """By columns of the label file, at most one of them; without any, nodes are dealt at random.
+
+    parts: says train, val or test of each node, and test nodes judge; groups: nodes of one group
+    stay together; time: the latest nodes judge, and later ones validate. folds: of the choosers.
+
+    >>> from elasticgnn.training import Splitting
+    >>> Splitting(groups="household").folds
+    4
+    """
+
+    parts: str | None = None
+    groups: str | None = None
+    time: str | None = None
+    folds: int = 4
+
+    def __post_init__(self) -> None:
+        named = [name for name in (self.parts, self.groups, self.time) if name is not None]
+        if len(named) > 1:
+            raise ValueError(
+                f"--split-column, --groups and --time must be given one at a time, got {named}"
+            )
+        if self.folds < 2:
+            raise ValueError(f"folds must be >= 2, got {self.folds}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the label file that are needed."""
+        return tuple(name for name in (self.parts, self.groups, self.time) if name is not None)
+
+
+def texts_of(task: NodeTask, column: str, nodes: Array) -> list[str]:
+    """What the column says of the nodes; every one must have a word."""
+    if column not in task.label_columns:
+        raise ValueError(f"labels must have a column {column!r}, got {list(task.label_columns)}")
+    texts = [task.label_columns[column][node] for node in nodes.tolist()]
+    if "" in texts:
+        ids = task.node_ids or range(task.num_nodes)
+        node = ids[int(nodes[texts.index("")])]
+        raise ValueError(f"column {column!r} must be filled for labelled nodes, got none of {node}")
+    return texts
+
+
+def parts_of(task: NodeTask, column: str, nodes: Array) -> NDArray[np.str_]:
+    """train, val or test for each node."""
+    texts = [text.lower() for text in texts_of(task, column, nodes)]
+    strange = sorted(set(texts) - set(PARTS))
+    if strange:
+        raise ValueError(f"column {column!r} must say train, val or test, got {strange[0]!r}")
+    parts = np.array([PARTS[text] for text in texts])
+    for part in ("train", "test"):
+        if not (parts == part).any():
+            raise ValueError(
+                f"column {column!r} must have {part} nodes among the labelled, got none"
+            )
+    return parts
+
+
+def group_parts(groups: Sequence[str], parts: int, rng: np.random.Generator) -> Array:
+    """A part number for each node, equal within a group; parts of about equal size."""
+    names, code = np.unique(np.array(groups), return_inverse=True)
+    if len(names) < parts:
+        raise ValueError(f"groups must be at least {parts} different ones, got {len(names)}")
+    sizes = np.bincount(code).astype(np.float64) + 0.01 * rng.random(len(names))
+    filled, part = np.zeros(parts), np.zeros(len(names), dtype=np.int64)
+    for group in np.argsort(-sizes):  # the largest first, each into the emptiest part
+        part[group] = int(filled.argmin())
+        filled[part[group]] += sizes[group]
+    return part[code]
+
+
+def moments(texts: Sequence[str], column: str) -> NDArray[np.float64]:
+    """Times as numbers: plain numbers, or dates such as 2024-01-31 or 2024-01-31T12:00."""
+    try:
+        return np.array([float(text) for text in texts])
+    except ValueError:
+        pass
+    try:
+        return np.array([datetime.fromisoformat(text).timestamp() for text in texts])
+    except ValueError as error:
+        raise ValueError(
+            f"column {column!r} must hold numbers or dates like 2024-01-31, got: {error}"
+        ) from None

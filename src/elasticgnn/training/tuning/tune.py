@@ -1,0 +1,296 @@
+"""`tune`: the best of many models for a task, refitted, with an honest estimate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from elasticgnn.data import NodeTask, Split
+from elasticgnn.data.own.stand_ins import structural_features
+from elasticgnn.training.preparation import Preparation, fit_preparation
+from elasticgnn.training.trained_model import TrainedModel, trained_on
+from elasticgnn.training.tuning.calibration import (
+    conformal_scores,
+    fit_calibration,
+    kept_scores,
+)
+from elasticgnn.training.tuning.candidates import Candidate, first_candidates, variations
+from elasticgnn.training.tuning.closed_form import (
+    closed_form_candidates,
+    is_closed_form,
+    number_candidates,
+)
+from elasticgnn.training.tuning.evaluate import Evaluation
+from elasticgnn.training.tuning.folds import RANDOM, Division, divide
+from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.leaderboard import Entry, Estimate, Leaderboard
+from elasticgnn.training.tuning.metrics import Metric, choose_metric, choose_number_metric
+from elasticgnn.training.tuning.outcome import Outcome
+from elasticgnn.training.tuning.outcome_file import OutcomeFile
+from elasticgnn.training.tuning.splitting import Splitting
+
+Progress = Callable[[int, float], None]
+
+
+def tune(
+    task: NodeTask,
+    *,
+    minutes: float = 3.0,
+    metric: str = "auto",
+    seed: int = 0,
+    splitting: Splitting = RANDOM,
+    balanced: bool = False,
+    progress: Progress | None = None,
+    kept_in: Path | None = None,
+) -> Leaderboard:
+    """The best model for the known nodes of `task`, and what it is worth on nodes kept away.
+
+    One known node in five judges; the others choose family and settings by cross-validation.
+    The winner is refitted on all known nodes for as long as the folds selected; its calibration
+    comes from the folds too. How many settings are tried depends on the time, the split does not.
+    A task with `values` is a regression. splitting: by a column, groups or time instead of at
+    random; balanced: every class weighs the same in training, however rare. kept_in: a file that
+    holds what was measured, from which an interrupted comparison goes on; removed in the end. A
+    refit takes at most as long as `minutes`, or one minute.
+
+    >>> board = tune(task, minutes=3.0)  # doctest: +SKIP
+    >>> print(board.winner.settings.name, board.estimate)  # doctest: +SKIP
+    """
+    if minutes <= 0:
+        raise ValueError(f"minutes must be > 0, got {minutes}")
+    began, rng = time.perf_counter(), np.random.default_rng(seed)
+    division = divide(task, rng, splitting)
+    chosen = metric_of(task, metric)
+    preparation = None if task.made_features else fit_preparation(task.features)
+    unit = unit_of(task)
+    ready = in_deviations(task if preparation is None else preparation.apply(task), unit)
+    key = f"{task.fingerprint} {chosen} {seed} {splitting} {balanced}"
+    known = None if kept_in is None else OutcomeFile(kept_in, key)
+    limit = max(60 * minutes, 60.0)
+    evaluation = Evaluation(ready, chosen, seed, unit, known=known, refit_seconds=limit)
+    outcomes = search(evaluation, division, 60 * minutes, rng, progress, balanced=balanced)
+    # what was measured on all folds goes before what was not
+    ranked = sorted(outcomes, key=lambda o: (len(o.scores), o.mean), reverse=True)
+    left = 60 * minutes - (time.perf_counter() - began)
+    judges = Judges(evaluation, division, left / 2, rng)
+    board = conclude(task, preparation, ranked, judges, began)
+    if kept_in is not None:
+        kept_in.unlink(missing_ok=True)
+    return board
+
+
+def metric_of(task: NodeTask, name: str) -> Metric:
+    """The metric called `name`, or the one that fits the task."""
+    if task.values is not None:
+        return choose_number_metric(name)
+    return choose_metric(name, task.labels[task.labelled].numpy())
+
+
+def unit_of(task: NodeTask) -> tuple[float, float] | None:
+    """Mean and deviation of the numbers to predict, None for classes."""
+    if task.values is None:
+        return None
+    known = task.values[task.labelled]
+    return float(known.mean()), float(known.std(correction=0)) or 1.0
+
+
+def in_deviations(task: NodeTask, unit: tuple[float, float] | None) -> NodeTask:
+    """The task with numbers to predict of mean 0 and deviation 1."""
+    if unit is None or task.values is None:
+        return task
+    return replace(task, values=(task.values - unit[0]) / unit[1])
+
+
+def search(
+    evaluation: Evaluation,
+    division: Division,
+    seconds: float,
+    rng: np.random.Generator,
+    progress: Progress | None,
+    *,
+    balanced: bool = False,
+) -> list[Outcome]:
+    """Every family once, then variations of the best ones while there is time."""
+    began, folds = time.perf_counter(), division.folds
+    has_features = not evaluation.task.made_features
+    closed_form = closed_form_candidates if evaluation.unit is None else number_candidates
+    quick = closed_form(has_features=has_features)
+    outcomes = evaluation.measure(quick, folds, seconds / 10)
+    first = first_candidates(large=evaluation.is_large, has_features=has_features)
+    first = [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
+    outcomes += first_round(evaluation, first, folds, seconds)
+    trained = [o for o in outcomes if not is_closed_form(o.candidate)]
+    tell(progress, outcomes)
+    while trained and time.perf_counter() - began < 0.55 * seconds and len(outcomes) < 150:
+        best = sorted(trained, key=lambda o: (len(o.scores), o.mean), reverse=True)
+        if best[0].is_cut:  # its own next epochs are worth more than other settings
+            break
+        more = [c for o in leaders(best) for c in islice(variations(o.candidate, rng), 4)]
+        left = 0.7 * seconds - (time.perf_counter() - began)
+        found = evaluation.measure(more, folds, left / 2)
+        outcomes, trained = outcomes + found, trained + found
+        tell(progress, outcomes)
+    best = sorted(outcomes, key=lambda o: (len(o.scores), o.mean), reverse=True)
+    if best[0].is_cut:
+        left = 0.85 * seconds - (time.perf_counter() - began)
+        outcomes += evaluation.measure([best[0].candidate], folds, left)
+    return outcomes
+
+
+def first_round(
+    evaluation: Evaluation, first: list[Candidate], folds: tuple[Split, ...], seconds: float
+) -> list[Outcome]:
+    """Every candidate on all folds where there is time, else the best families of one fold.
+
+    Networks that are cut short tell little, so that few in full are better than many in part.
+    """
+    began = time.perf_counter()
+    pilot = evaluation.measure(first, folds[:1], 0.25 * seconds)
+    if len(folds) == 1 and not any(outcome.is_cut for outcome in pilot):
+        return pilot
+    if len(folds) * (time.perf_counter() - began) < 0.35 * seconds:
+        return evaluation.measure(first, folds, 0.4 * seconds)
+    best = sorted(pilot, key=lambda outcome: outcome.mean, reverse=True)
+    chosen = [outcome.candidate for outcome in leaders(best, 2)]
+    left_out = [outcome for outcome in pilot if outcome.candidate not in chosen]
+    return evaluation.measure(chosen, folds, 0.4 * seconds) + left_out
+
+
+def leaders(best: list[Outcome], count: int = 2) -> list[Outcome]:
+    """The best of each of the `count` best families."""
+    families = list(dict.fromkeys(outcome.candidate.family for outcome in best))[:count]
+    return [next(o for o in best if o.candidate.family == family) for family in families]
+
+
+def tell(progress: Progress | None, outcomes: list[Outcome]) -> None:
+    """Tells the best score so far."""
+    if progress is not None:
+        progress(1, max(outcome.mean for outcome in outcomes))
+
+
+def conclude(
+    task: NodeTask,
+    preparation: Preparation | None,
+    ranked: list[Outcome],
+    judges: Judges,
+    began: float,
+) -> Leaderboard:
+    """The leaderboard of what was measured."""
+    best, evaluation = ranked[0], judges.evaluation
+    if evaluation.unit is not None:
+        return conclude_numbers(task, preparation, ranked, judges, began)
+    labels = evaluation.truth(torch.from_numpy(best.nodes))
+    calibration = fit_calibration(labels, best.probability)
+    scores = conformal_scores(labels, calibration.apply(best.probability))
+    said = calibration.apply(judges.said_by(best))
+    entries = tuple(describe(family, ranked, judges) for family in families_of(ranked))
+    rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
+    model = evaluation.refit(best, judges.division.kept)
+    facts = {"conformal": scores, "metric": evaluation.metric, "family": best.candidate.family}
+    winner = to_trained(task, preparation, best.candidate, model, facts)
+    board = Leaderboard(
+        metric=evaluation.metric,
+        entries=entries,
+        winner=replace(winner, temperature=calibration.temperature, bias=calibration.bias),
+        estimate=judges.estimate(said),
+        majority=judges.majority(task),
+        graph_gain=None if rival is None else gain(judges, best, rival),
+        calibration_error=judges.calibration_error(said),
+        coverage=judges.coverage(said, scores),
+        report=judges.report(said, task.class_names),
+        seconds=time.perf_counter() - began,
+        curves=best.curves,
+    )
+    return with_facts(board, task, judges.division)
+
+
+def conclude_numbers(
+    task: NodeTask,
+    preparation: Preparation | None,
+    ranked: list[Outcome],
+    judges: Judges,
+    began: float,
+) -> Leaderboard:
+    """The leaderboard of a regression: intervals come from the errors on the folds."""
+    best, evaluation = ranked[0], judges.evaluation
+    truth = evaluation.truth(torch.from_numpy(best.nodes))
+    scores = kept_scores(np.abs(truth - best.probability[:, 0]))
+    said = judges.said_by(best)
+    entries = tuple(describe(family, ranked, judges) for family in families_of(ranked))
+    rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
+    model = evaluation.refit(best, judges.division.kept)
+    facts = {"conformal": scores, "metric": evaluation.metric, "family": best.candidate.family}
+    winner = to_trained(task, preparation, best.candidate, model, facts)
+    board = Leaderboard(
+        metric=evaluation.metric,
+        entries=entries,
+        winner=replace(winner, unit=evaluation.unit),
+        estimate=judges.estimate(said),
+        majority=judges.majority(task),
+        graph_gain=None if rival is None else gain(judges, best, rival),
+        calibration_error=None,
+        coverage=judges.interval_coverage(said, scores),
+        report=judges.number_report(said),
+        seconds=time.perf_counter() - began,
+        curves=best.curves,
+    )
+    return with_facts(board, task, judges.division)
+
+
+def with_facts(board: Leaderboard, task: NodeTask, division: Division) -> Leaderboard:
+    """The board whose winner keeps it, and the nodes it was trained on."""
+    kept = {"leaderboard": board.to_json(), **trained_nodes(task, division)}
+    return replace(board, winner=replace(board.winner, facts={**board.winner.facts, **kept}))
+
+
+def trained_nodes(task: NodeTask, division: Division) -> dict[str, Any]:
+    """The nodes trained on, and those kept for a test: by their ids where they have any."""
+    away = set(task.labelled.tolist()) - set(division.kept.tolist())
+    ids = task.node_ids
+    split: dict[str, list[Any]] = {
+        name: nodes if ids is None else [ids[node] for node in nodes]
+        for name, nodes in (("train", division.kept.tolist()), ("val", []), ("test", sorted(away)))
+    }
+    return {"split": split, "split_by_id": ids is not None}
+
+
+def gain(judges: Judges, best: Outcome, rival: Outcome) -> Estimate:
+    """What looking at the edges is worth, on held-out nodes."""
+    with_graph, without = (best, rival) if best.candidate.needs_graph else (rival, best)
+    return judges.difference(judges.said_by(with_graph), judges.said_by(without))
+
+
+def families_of(ranked: list[Outcome]) -> list[str]:
+    """The families in the order of their best."""
+    return list(dict.fromkeys(outcome.candidate.family for outcome in ranked))
+
+
+def describe(family: str, ranked: list[Outcome], judges: Judges) -> Entry:
+    """A family's row; those that were refitted for the judges have their measure there."""
+    own = [outcome for outcome in ranked if outcome.candidate.family == family]
+    best = own[0]
+    seen = judges.estimate(judges.said_by(best)) if judges.has_time or best is ranked[0] else None
+    deviation = float(np.nanstd(best.scores))
+    return Entry(family, best.candidate.settings, best.mean, deviation, len(own), seen)
+
+
+def to_trained(
+    task: NodeTask,
+    preparation: Preparation | None,
+    candidate: Candidate,
+    model: torch.nn.Module,
+    facts: dict[str, Any],
+) -> TrainedModel:
+    """The winner with all that its file must say."""
+    if candidate.by_id:
+        features = structural_features(task.graph)
+        task = replace(task, features=features, feature_names=None, made_features=True)
+    trained = trained_on(task, model, candidate.settings, facts)
+    return trained if candidate.by_id else replace(trained, preparation=preparation)

@@ -1,0 +1,53 @@
+"""Table and picture of the penalties' accuracies under PRBCD.
+
+python studies/mcp_plot.py results/attacks/mcp.json docs/figures/mcp.png
+"""
+
+import json
+import sys
+from pathlib import Path
+from statistics import fmean
+
+
+def name_of(row: dict) -> str:
+    """Family with the penalty it predicts with."""
+    penalty = row["predicting"]
+    numbers = [penalty["lambda1"], penalty["lambda2"]]
+    numbers += [penalty["concavity"]] if penalty["concavity"] else []
+    family = row["family"].removesuffix(" (3, 3)")
+    return f"{family} ({', '.join(f'{number:g}' for number in numbers)})"
+
+
+def main() -> None:
+    from matplotlib import pyplot
+
+    source, output = map(Path, sys.argv[1:])
+    rows = json.loads(source.read_text())
+    rates = sorted({row["rate"] for row in rows})
+    names = list(dict.fromkeys(map(name_of, rows)))
+
+    def mean(name: str, column: str, rate: float | None = None) -> float:
+        mine = [r for r in rows if name_of(r) == name and rate in (None, r["rate"])]
+        return 100 * fmean(r[column] for r in mine)
+
+    heads = [f"{rate:.0%}, itself | {rate:.0%}, worst" for rate in rates]
+    print("| penalty | clean | " + " | ".join(heads) + " |")
+    print("|" + " --- |" * (2 + 2 * len(rates)))
+    figure, axes = pyplot.subplots(figsize=(7.5, 4.8), layout="constrained")
+    for name in names:
+        cells = [mean(name, "clean")]
+        for rate in rates:
+            cells += [mean(name, "adaptive", rate), mean(name, "worst", rate)]
+        print(f"| {name} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
+        line = "--" if "no edges" in name else "-"
+        x = [0.0, *(100 * rate for rate in rates)]
+        axes.plot(x, [cells[0], *cells[2::2]], line, marker="o", ms=4, label=name)
+    seeds = len({row["seed"] for row in rows})
+    axes.set(xlabel="edges flipped by PRBCD (%)", ylabel="test accuracy (%), worst of all attacks")
+    axes.set_title(f"Penalties on the Cora component, {seeds} networks", fontsize=10)
+    axes.legend(fontsize=7)
+    figure.savefig(output, dpi=130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""`train --target number` and what `predict` makes of it."""
+
+import csv
+import json
+
+import pytest
+import torch
+
+from elasticgnn.cli.__main__ import main
+from elasticgnn.data import block_model
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Eighty nodes whose price is ten times their size."""
+    task = block_model([40, 40], torch.Generator().manual_seed(0), inside=0.2)
+    ends = zip(task.graph.tail.tolist(), task.graph.head.tolist(), strict=True)
+    (tmp_path / "edges.csv").write_text(
+        "source,target\n" + "".join(f"n{a},n{b}\n" for a, b in ends)
+    )
+    rows = "".join(f"n{k},{k % 13},{k % 5}\n" for k in range(80))
+    (tmp_path / "features.csv").write_text("id,size,age\n" + rows)
+    prices = "".join(f"n{k},{10 * (k % 13) + k / 100},{k}\n" for k in range(0, 80, 2))
+    (tmp_path / "prices.csv").write_text("id,price,day\n" + prices)
+    return tmp_path
+
+
+def run(*words):
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in words])
+    return stop.value.code or 0
+
+
+def test_numbers_are_learned_and_predicted_with_intervals(files, capsys):
+    own = ("--edges", files / "edges.csv", "--features", files / "features.csv")
+    labels = ("--labels", files / "prices.csv", "--label", "price", "--target", "number")
+    model, answer = files / "m.safetensors", files / "out.csv"
+    assert run("train", *own, *labels, "--minutes", 0.01, "--time", "day", "-o", model) == 0
+    said = capsys.readouterr().out
+    for words in ("column 'price' holds 40 numbers", "ridge", "neighbour average", "r2 ", "mean "):
+        assert words in said
+    where = (files / "edges.csv", "--features", files / "features.csv")
+    assert run("predict", model, *where, "--coverage", 0.8, "-o", answer) == 0
+    rows = list(csv.DictReader(answer.read_text().splitlines()))
+    assert list(rows[0]) == ["node", "value", "moved", "low", "high"]
+    right = sum(
+        float(r["low"]) - 1 <= 10 * (int(r["node"][1:]) % 13) <= float(r["high"]) + 1 for r in rows
+    )
+    assert right > 55
+    capsys.readouterr()
+    assert run("predict", model, *where, "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["predictions"]) == 80
+    assert run("inspect", model, *where) == 2
+    assert "must predict classes to be inspected" in capsys.readouterr().err
+
+
+def test_what_does_not_go_with_numbers_is_refused(files, capsys):
+    own = ("--edges", files / "edges.csv", "--labels", files / "prices.csv", "--label", "price")
+    assert run("train", *own) == 2
+    assert "for which there is --target number" in capsys.readouterr().err
+    assert run("train", *own, "--target", "number", "--lambda1", 1) == 2
+    assert "got --lambda1" in capsys.readouterr().err
+    assert run("train", *own, "--target", "price") == 2
+    assert "target must be class or number" in capsys.readouterr().err
+    page = ("--report", files / "page.html")
+    assert run("train", *own, "--target", "number", *page) == 2
+    assert "--report must be left out" in capsys.readouterr().err
+    assert run("train", "--target", "number") == 2
+    assert "--edges must be given" in capsys.readouterr().err

@@ -1,0 +1,122 @@
+"""What the commands write: paths are checked before the work, and old files survive a full disk."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elasticgnn.cli.__main__ import main
+
+SIGNAL = "id,value\n" + "".join(f"{k},{k % 7}\n" for k in range(2000))
+EDGES = "a,b\n" + "".join(f"{k},{k + 1}\n" for k in range(1999))
+
+FULL_DISK = (
+    "import resource, signal, sys\n"
+    "from elasticgnn.cli.__main__ import main\n"
+    "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
+    "main(sys.argv[1:])\n"
+)
+
+
+@pytest.fixture
+def chain(tmp_path):
+    """A signal on a chain, as CSV."""
+    (tmp_path / "signal.csv").write_text(SIGNAL)
+    (tmp_path / "edges.csv").write_text(EDGES)
+    return tmp_path
+
+
+def run_on_full_disk(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", FULL_DISK, *map(str, arguments)], capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
+def test_denoise_on_a_full_disk_leaves_the_old_file(chain, ending):
+    output = chain / f"out.{ending}"
+    output.write_text("old")
+    before = sorted(path.name for path in chain.iterdir())
+    arguments = ["denoise", chain / "signal.csv", chain / "edges.csv", "--lambda1", 1]
+    done = run_on_full_disk([*arguments, "-o", output])
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert str(output) in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert output.read_text() == "old"
+    assert sorted(path.name for path in chain.iterdir()) == before
+
+
+def test_attack_on_a_full_disk_leaves_the_old_file(tmp_path):
+    output = tmp_path / "flips.json"
+    output.write_text("old")
+    done = run_on_full_disk(["attack", "cora", "--method", "random", "-o", output])
+    assert done.returncode == 2, done.stderr
+    assert str(output) in done.stderr
+    assert output.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["flips.json"]
+
+
+COMMANDS = {
+    "denoise": ["denoise", "signal.csv", "edges.csv", "--lambda1", "1", "-o"],
+    "denoise plot": ["denoise", "signal.csv", "edges.csv", "--lambda1", "1", "--plot"],
+    "attack": ["attack", "cora", "--method", "random", "-o"],
+    "train": ["train", "cora", "-o"],
+    "predict": ["predict", "absent.safetensors", "cora", "-o"],
+    "inspect": ["inspect", "absent.safetensors", "-o"],
+    "inspect cleaned": ["inspect", "absent.safetensors", "--drop", "3", "--cleaned"],
+    "robustness": ["robustness", "cora", "--plot"],
+    "demo": ["demo", "-o"],
+    "study plot": ["study", "plot", "table1", "--output"],
+    "study export": ["study", "export", "table1", "--output"],
+    "study run": ["study", "run", "table1", "--results"],
+    "report": ["report", "--output"],
+    "partition": ["partition", "cora", "-o"],
+    "certify": ["certify", "absent.safetensors", "-o"],
+    "export": ["export", "absent.safetensors", "--licence", "mit", "-o"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(
+    chain, monkeypatch, capsys, command
+):
+    monkeypatch.chdir(chain)
+    forbid_work(monkeypatch)
+    Path("file").write_text("a file, not a folder")
+    options = COMMANDS[command]
+    with pytest.raises(SystemExit) as ended:
+        main([*options, "file/out.png" if "plot" in "".join(options) else "file/out.csv"])
+    assert ended.value.code == 2
+    message = capsys.readouterr().err
+    assert message.startswith("error: ")
+    assert "must be" in message
+    assert "got file" in message
+
+
+def forbid_work(monkeypatch) -> None:
+    """Everything that takes time is an error of another kind."""
+
+    def work(*_, **__):
+        raise RuntimeError("work began before the output was checked")
+
+    places = (
+        "elasticgnn.solver.minimise",
+        "elasticgnn.attack.attack",
+        "elasticgnn.data.load",
+        "elasticgnn.training.TrainedModel.load",
+        "elasticgnn.robustness.demo.list_cells",
+        "elasticgnn.report.build_table",
+    )
+    for place in places:
+        monkeypatch.setattr(place, work)
+
+
+def test_an_array_is_written_to_the_very_name_given(chain):
+    arguments = ["denoise", chain / "signal.csv", chain / "edges.csv", "--lambda1", "1"]
+    with pytest.raises(SystemExit):
+        main([*map(str, arguments), "-o", str(chain / "OUT.NPY")])
+    assert np.load(chain / "OUT.NPY").shape == (2000, 1)

@@ -1,0 +1,155 @@
+"""Answers on a person's own files that mislead nobody."""
+
+import csv
+import json
+
+import pytest
+import torch
+
+from elasticgnn.cli.__main__ import main
+from elasticgnn.data import block_model
+
+QUICK = ("--splits", 1, "--epochs", 3)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Sixty nodes with weighted edges, three named features, and a label each."""
+    task = block_model([30, 30], torch.Generator().manual_seed(0), inside=0.3)
+    ends = zip(task.graph.tail.tolist(), task.graph.head.tolist(), strict=True)
+    lines = "".join(f"n{a},n{b},{1 + (a + b) % 3}\n" for a, b in ends)
+    (tmp_path / "edges.csv").write_text("source,target,weight\n" + lines)
+    rows = "".join(f"n{k},{k % 5},{k // 30},{k % 7}\n" for k in range(60))
+    (tmp_path / "features.csv").write_text("id,a,b,c\n" + rows)
+    labels = "".join(f"n{k},{'yes' if k >= 30 else 'no'}\n" for k in range(60))
+    (tmp_path / "labels.csv").write_text("id,label\n" + labels)
+    return tmp_path
+
+
+def run(*words):
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in words])
+    return stop.value.code or 0
+
+
+def train(files, *words, labels="labels.csv"):
+    own = ("--edges", files / "edges.csv", "--features", files / "features.csv")
+    return run("train", *own, "--labels", files / labels, *QUICK, *words)
+
+
+def test_no_better_than_the_majority_is_a_warning(files, capsys):
+    labels = "".join(f"n{k},{'rare' if k % 6 == 0 else 'usual'}\n" for k in range(60))
+    (files / "labels.csv").write_text("id,label\n" + labels)
+    assert train(files) == 0
+    said = capsys.readouterr().out
+    assert "WARNING: this model has learned nothing of use: always saying 'usual'" in said
+    assert train(files, "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["majority"]["class"] == "usual"
+    assert facts["beats_majority"] is False
+
+
+def test_too_few_labels_to_test_are_said(files, capsys):
+    (files / "few.csv").write_text("id,label\nn1,no\nn40,yes\n")
+    assert train(files, labels="few.csv") == 0
+    said = capsys.readouterr().out
+    assert "nan" not in said
+    assert "test accuracy unknown" in said
+    assert "WARNING: no labelled node is left to test on" in said
+
+
+def test_splits_name_nodes_by_their_ids(files, capsys):
+    assert train(files, "--json") == 0
+    split = json.loads(capsys.readouterr().out)["runs"][0]["split"]
+    assert sorted(split["train"] + split["val"] + split["test"]) == sorted(
+        f"n{k}" for k in range(60)
+    )
+
+
+def test_columns_in_another_order_change_nothing(files, capsys):
+    assert train(files, "-o", files / "m.safetensors") == 0
+    lines = list(csv.reader((files / "features.csv").read_text().splitlines()))
+    turned = "\n".join(",".join([*reversed(row[1:]), row[0]]) for row in lines)
+    (files / "turned.csv").write_text(turned + "\n")
+    answers = []
+    for name in ("features.csv", "turned.csv"):
+        capsys.readouterr()
+        where = (files / "m.safetensors", files / "edges.csv", "--features", files / name)
+        assert run("predict", *where) == 0
+        answers.append(capsys.readouterr().out)
+    assert answers[0] == answers[1]
+
+
+def test_forgotten_features_are_asked_for(files, capsys):
+    assert train(files, "-o", files / "m.safetensors") == 0
+    capsys.readouterr()
+    assert run("predict", files / "m.safetensors", files / "edges.csv") == 2
+    assert "features must be given (--features)" in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_a_data_set_is_told_where_it_belongs(capsys):
+    assert run("train", "e.csv") == 2
+    assert "use --edges e.csv" in capsys.readouterr().err
+
+
+def test_inspect_drops_edges_without_labels_and_keeps_weights(files, capsys):
+    assert train(files, "-o", files / "m.safetensors") == 0
+    capsys.readouterr()
+    own = (files / "edges.csv", "--features", files / "features.csv")
+    words = ("--drop", 5, "--cleaned", files / "clean.csv")
+    assert run("inspect", files / "m.safetensors", *own, *words) == 0
+    assert "the most suspicious:" in capsys.readouterr().out
+    before, after = (
+        {
+            tuple(sorted(row[:2])): float(row[2])
+            for row in list(csv.reader(path.read_text().splitlines()))[1:]
+        }
+        for path in (files / "edges.csv", files / "clean.csv")
+    )
+    assert len(after) == len(before) - 5
+    assert all(before[pair] == weight for pair, weight in after.items())
+
+
+def test_dropping_more_edges_than_there_are_writes_nothing(files, capsys):
+    assert train(files, "-o", files / "m.safetensors") == 0
+    own = (files / "edges.csv", "--features", files / "features.csv")
+    words = ("--drop", 99999, "-o", files / "ranking.csv")
+    assert run("inspect", files / "m.safetensors", *own, *words) == 2
+    assert not (files / "ranking.csv").exists()
+
+
+def test_inspect_finds_nodes_by_id_in_edges_of_another_order(files, capsys):
+    own = ("--edges", files / "edges.csv", "--labels", files / "labels.csv")
+    assert run("train", *own, *QUICK, "-o", files / "m.safetensors") == 0
+    header, *rows = (files / "edges.csv").read_text().splitlines()
+    (files / "turned.csv").write_text("\n".join([header, *reversed(rows)]) + "\n")
+    answers = []
+    for name in ("edges.csv", "turned.csv"):
+        capsys.readouterr()
+        assert run("inspect", files / "m.safetensors", files / name, "--json") == 0
+        worst = json.loads(capsys.readouterr().out)["worst"][0]
+        answers.append((sorted([worst["source"], worst["target"]]), round(worst["difference"], 4)))
+    assert answers[0] == answers[1]
+
+
+def test_own_files_are_tuned_unless_settings_are_given(files, capsys):
+    own = ("--edges", files / "edges.csv", "--features", files / "features.csv")
+    own = (*own, "--labels", files / "labels.csv", "--minutes", 0.01)
+    model, answer = files / "m.safetensors", files / "out.csv"
+    assert run("train", *own, "-o", model) == 0
+    said = capsys.readouterr().out
+    for words in ("cross-validation", "label propagation", "that chose nothing", "the graph "):
+        assert words in said
+    where = (files / "edges.csv", "--features", files / "features.csv")
+    assert run("predict", model, *where, "--coverage", 0.9, "-o", answer) == 0
+    rows = list(csv.DictReader(answer.read_text().splitlines()))
+    assert {"p(no)", "p(yes)", "set"} <= set(rows[0])
+    assert all(float(r["p(no)"]) + float(r["p(yes)"]) == pytest.approx(1) for r in rows)
+    assert all(row["set"].split("|")[0] in (row["class"], "") for row in rows)
+
+
+def test_sets_are_only_given_by_tuned_models(files, capsys):
+    assert train(files, "-o", files / "m.safetensors") == 0
+    where = (files / "edges.csv", "--features", files / "features.csv")
+    assert run("predict", files / "m.safetensors", *where, "--coverage", 0.9) == 2
+    assert "coverage must be asked of a model that `train` has tuned" in capsys.readouterr().err

@@ -1,0 +1,181 @@
+"""Columns of words, of missing numbers, of dates; large files read like small ones."""
+
+import numpy as np
+import openpyxl
+import pandas
+import pytest
+import torch
+
+from elasticgnn.data import read_task
+from elasticgnn.data.own import arrow_csv
+from elasticgnn.data.own.edge_table import read_edge_table
+from elasticgnn.data.own.feature_table import read_feature_table
+from elasticgnn.data.own.layout import TableLayout
+
+EDGES = "source,target\na,b\nb,c\nc,d\n"
+
+
+def write(folder, **files):
+    paths = {}
+    for name, text in files.items():
+        paths[name] = folder / f"{name}.csv"
+        paths[name].write_text(text)
+    return paths
+
+
+@pytest.fixture(params=["text", "arrow"])
+def reader(request, monkeypatch):
+    """Every file by the careful reader, and every file by pyarrow's."""
+    size = 10**9 if request.param == "text" else 0
+    monkeypatch.setattr(arrow_csv.open_plain, "__kwdefaults__", {"smallest": size})
+    return request.param
+
+
+def test_words_become_columns_and_missing_numbers_the_median(tmp_path, reader):
+    features = "id,size,city\na,1,Rome\nb,,Bonn\nc,3,\nd,8,Rome\n"
+    task = read_task(**write(tmp_path, edges=EDGES, features=features))
+    assert task.feature_names == ("size", "city=Bonn", "city=Rome")
+    assert task.features.tolist() == [[1, 0, 1], [3, 1, 0], [3, 0, 0], [8, 0, 1]]
+    assert task.categories == ("city",)
+    assert task.missing.tolist() == [[1, 0]]
+    assert "features.csv: column 'city' is read as a category of 2 words" in task.notes
+    assert any(
+        "1 missing numbers of 'size' are set to the column's median" in n for n in task.notes
+    )
+
+
+@pytest.mark.parametrize("date", ["2020-01-0{k}", "0{k}/02/2021", "2020-01-0{k} 12:30"])
+def test_dates_are_refused_with_advice(tmp_path, reader, date):
+    rows = "".join(f"{node},{date.format(k=k + 1)}\n" for k, node in enumerate("abcd"))
+    with pytest.raises(ValueError, match=r"row 2, column 'since': a date must be given as a num"):
+        read_task(**write(tmp_path, edges=EDGES, features="id,since\n" + rows))
+
+
+def test_names_are_no_category(tmp_path, reader):
+    rows = "".join(f"n{k},{k},name {k}\n" for k in range(30))
+    edges = "source,target\n" + "".join(f"n{k},n{k + 1}\n" for k in range(29))
+    task = read_task(**write(tmp_path, edges=edges, features="id,size,who\n" + rows))
+    assert task.feature_names == ("size",)
+    assert any("column 'who' has 30 different words for 30 nodes" in note for note in task.notes)
+
+
+def test_truth_values_are_numbers(tmp_path, reader):
+    task = read_task(
+        **write(tmp_path, edges=EDGES, features="id,ok\na,true\nb,false\nc,\nd,True\n")
+    )
+    assert task.feature_names == ("ok",)
+    assert task.features.to_dense().flatten().tolist() == [1, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source,target,weight\n7,8,1.5\n8,9,2\n",
+        "source,target\n007,8\n7,8\n",
+        "7,8\n8,9\n",
+        "source,target,weight\n\n7,8,1\n8,9,2\n",
+        'source,target\n"Smith, Ann",b\nb,c\n',
+        "to,from\n 7 ,8\n8,9\n",
+    ],
+)
+def test_both_readers_read_the_same_edges(tmp_path, monkeypatch, text):
+    path = tmp_path / "edges.csv"
+    path.write_text(text)
+    found = []
+    for size in (10**9, 0):
+        monkeypatch.setattr(arrow_csv.open_plain, "__kwdefaults__", {"smallest": size})
+        found.append(read_edge_table(path))
+    one, other = found
+    assert one.source.tolist() == other.source.tolist()
+    assert one.target.tolist() == other.target.tolist()
+    assert list(one.line) == list(other.line)
+    assert (one.weight is None) == (other.weight is None)
+    if one.weight is not None:
+        assert one.weight.tolist() == other.weight.tolist()
+
+
+def test_both_readers_read_the_same_features(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.normal(size=(50, 3)).round(3), columns=list("xyz"))
+    table.insert(0, "id", [f"n{k}" for k in range(50)])
+    table.loc[3, "y"] = None
+    table.to_csv(tmp_path / "f.csv", index=False)
+    table.to_parquet(tmp_path / "f.parquet")
+    found = []
+    for name, size in (("f.csv", 10**9), ("f.csv", 0), ("f.parquet", 0)):
+        monkeypatch.setattr(arrow_csv.open_plain, "__kwdefaults__", {"smallest": size})
+        found.append(read_feature_table(tmp_path / name))
+    for other in found[1:]:
+        torch.testing.assert_close(found[0].values, other.values)
+        assert found[0].ids.tolist() == other.ids.tolist()
+        assert torch.equal(found[0].missing, other.missing)
+
+
+def test_large_plain_files_take_the_quick_way(tmp_path, monkeypatch):
+    """Without lists of text: the careful reader is not even called."""
+    monkeypatch.setattr("elasticgnn.data.own.edge_table.read_lines", None)
+    monkeypatch.setattr("elasticgnn.data.own.feature_table.read_lines", None)
+    count = 40_000
+    edges = "source,target\n" + "".join(f"{k},{k + 1}\n" for k in range(count - 1))
+    rows = "id,size\n" + "".join(f"{k},{k / 7:.4f}\n" for k in range(count))
+    task = read_task(**write(tmp_path, edges=edges, features=rows))
+    assert task.num_nodes == count
+    assert task.graph.num_edges == count - 1
+
+
+def test_errors_of_large_files_name_the_same_row(tmp_path):
+    count = 40_000
+    edges = "source,target\n" + "".join(f"{k},{k + 1}\n" for k in range(count)) + "5,x y\n"
+    rows = "id,size\n" + "".join(f"{k},{k}\n" for k in range(count + 1))
+    with pytest.raises(ValueError, match=rf"row {count + 2}, column 'target': .*got 'x y'"):
+        read_task(**write(tmp_path, edges=edges, features=rows))
+
+
+def test_columns_can_be_named(tmp_path):
+    paths = write(
+        tmp_path,
+        edges="when,buyer,amount,seller\n1,a,2.5,b\n2,b,1,c\n",
+        labels="row,who,fraud,year\n1,a,yes,1\n2,b,no,2\n",
+    )
+    layout = TableLayout(source="buyer", target="seller", weight="amount", id="who", label="fraud")
+    task = read_task(**paths, layout=layout)
+    assert task.node_ids == ("a", "b", "c")
+    assert task.graph.weight.tolist() == [2.5, 1.0]
+    assert task.class_names == ("no", "yes")
+    with pytest.raises(ValueError, match=r"must have a column 'price' as asked, got 'when'"):
+        read_task(**paths, layout=TableLayout(weight="price"))
+
+
+def test_other_encodings_are_read_and_said(tmp_path):
+    edges = "source,target\nMüller,b\nb,Café\n"
+    (tmp_path / "edges.csv").write_bytes(edges.encode("latin-1"))
+    task = read_task(tmp_path / "edges.csv")
+    assert task.node_ids == ("Müller", "b", "Café")
+    assert any("row 2 is not UTF-8; read as Windows-1252" in note for note in task.notes)
+    (tmp_path / "edges.csv").write_bytes("source,target\nŁódź,b\n".encode("cp1250"))
+    task = read_task(tmp_path / "edges.csv", layout=TableLayout(encoding="cp1250"))
+    assert task.node_ids == ("Łódź", "b")
+
+
+def test_excel_files_are_tables(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (("source", "target", "weight"), (1, 2, 1.5), (None, None, None), (2, 3, 1)):
+        book.active.append(row)
+    book.create_sheet("other")
+    book.save(tmp_path / "edges.xlsx")
+    task = read_task(tmp_path / "edges.xlsx")
+    assert task.node_ids == (1, 2, 3)
+    assert task.graph.weight.tolist() == [1.5, 1.0]
+    assert any("only the first of 2 sheets is read, 'Sheet'" in note for note in task.notes)
+
+
+def test_numbers_to_predict_are_read_as_numbers(tmp_path):
+    labels = "id,label\na,1.5\nb,\nc,-2e3\n"
+    task = read_task(**write(tmp_path, edges=EDGES, labels=labels), target="number")
+    assert task.values.nan_to_num(9).tolist() == [1.5, 9, -2000, 9]
+    assert task.labelled.tolist() == [0, 2]
+    assert task.num_outputs == 1
+    assert any("holds 2 numbers to learn from, -2000 to 1.5" in note for note in task.notes)
+    paths = write(tmp_path, edges=EDGES, labels=labels.replace("b,", "b,high"))
+    with pytest.raises(ValueError, match=r"row 3, column 'label': a target must be a finite"):
+        read_task(**paths, target="number")

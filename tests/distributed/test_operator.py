@@ -1,0 +1,144 @@
+"""The distributed operator: the single process's function, and one set of bits for all."""
+
+from itertools import product
+
+import pytest
+import torch
+
+from distributed_work import (
+    DIVISIONS,
+    DTYPES,
+    NORMS,
+    STEPS,
+    WIDTHS,
+    every_case,
+    rows_of,
+    small_graph,
+)
+from elasticgnn import ElasticPenalty
+from elasticgnn import elastic_message_passing as single
+from elasticgnn.distributed import DistributedGraph, elastic_message_passing, partition
+from processes import run_together
+
+CASES = list(product(NORMS, DTYPES, DIVISIONS))
+
+
+def together(parts, rows, index, count):
+    """The rows of all processes by global id; those that two hold must have the same bits."""
+    out = torch.full((count, *parts[0][rows].shape[1:]), float("nan"), dtype=parts[0][rows].dtype)
+    for part in parts:
+        known = ~out[part[index]].isnan()
+        assert torch.equal(out[part[index]][known], part[rows][known])
+        out[part[index]] = part[rows]
+    assert not out.isnan().any()
+    return out
+
+
+def global_rows(parts, graph):
+    """All results of one case, by global ids."""
+    nodes = {name: together(parts, name, "nodes", graph.num_nodes) for name in NODE_ROWS}
+    assert all(torch.equal(parts[0]["lambdas"], part["lambdas"]) for part in parts)
+    weights = together(parts, "dw", "edges", graph.num_edges)
+    return {**nodes, "dw": weights, "lambdas": parts[0]["lambdas"]}
+
+
+NODE_ROWS = ("signal", "dx", "dx_alone")
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    return every_case(tmp_path_factory.mktemp("alone"))
+
+
+@pytest.fixture(scope="module", params=[2, 3, 4])
+def several(request, tmp_path_factory):
+    return run_together("every_case", request.param, tmp_path_factory.mktemp("several"))
+
+
+def test_bits_do_not_depend_on_the_number_of_processes_and_threads(alone, several):
+    for case in CASES:
+        graph = small_graph(case[0] == "l21")
+        expected = global_rows([alone[case]], graph)
+        found = global_rows([part[case] for part in several], graph)
+        for name, rows in expected.items():
+            assert torch.equal(rows, found[name]), (case, name)
+
+
+def test_bits_do_not_depend_on_the_partition(alone):
+    for norm, dtype in product(NORMS, DTYPES):
+        graph = small_graph(norm == "l21")
+        first, *others = (global_rows([alone[norm, dtype, how]], graph) for how in DIVISIONS)
+        for other in others:
+            for name in (*NODE_ROWS, "dw"):
+                assert torch.equal(first[name], other[name]), (norm, dtype, name)
+
+
+@pytest.mark.parametrize(("norm", "dtype"), list(product(NORMS, DTYPES)))
+def test_equals_the_single_process_to_rounding(alone, norm, dtype):
+    graph, width, number = small_graph(norm == "l21"), WIDTHS[dtype], getattr(torch, dtype)
+    x = rows_of(graph.num_nodes, width, 0).to(number).requires_grad_()
+    seed = rows_of(graph.num_nodes, width, 1).to(number)
+    weight = graph.weight.clone().requires_grad_()
+    lambdas = torch.tensor([0.3, 2.0], dtype=number).requires_grad_()
+    penalty = ElasticPenalty(lambdas[0], lambdas[1], norm)
+    signal = single(x, graph, penalty, STEPS, edge_weight=weight, implementation="reference")
+    expected = (signal, *torch.autograd.grad(signal, (x, weight, lambdas), seed))
+    found = global_rows([alone[norm, dtype, "metis"]], graph)
+    # float32 sums of a few dozen terms of size 10 keep about five digits
+    bound = {"rtol": 1e-9, "atol": 1e-9} if dtype == "float64" else {"rtol": 1e-3, "atol": 3e-4}
+    for name, rows in zip(("signal", "dx", "dw", "lambdas"), expected, strict=True):
+        torch.testing.assert_close(found[name], rows, **bound, msg=lambda m, n=name: f"{n}: {m}")
+
+
+@pytest.mark.parametrize(("lambda1", "lambda2"), [(0.0, 9.0), (0.0, float("inf")), (0.4, 0.0)])
+@pytest.mark.parametrize("steps", [0, 1, 5])
+def test_linear_and_other_limits_equal_the_single_process(lambda1, lambda2, steps):
+    graph, penalty = small_graph(weighted=True), ElasticPenalty(lambda1, lambda2)
+    held = DistributedGraph.from_graph(graph, partition(graph, 3, method="clusters"))
+    x = rows_of(graph.num_nodes, 3, 0)
+    one, two = x.clone().requires_grad_(), x[held.nodes].requires_grad_()
+    expected = single(one, graph, penalty, steps, implementation="reference")
+    found = elastic_message_passing(two, held, penalty, steps)
+    torch.testing.assert_close(found, expected[held.nodes])
+    seed = rows_of(graph.num_nodes, 3, 1)
+    (expected_dx,) = torch.autograd.grad(expected, one, seed)
+    (found_dx,) = torch.autograd.grad(found, two, seed[held.nodes])
+    torch.testing.assert_close(found_dx, expected_dx[held.nodes])
+
+
+def test_unnormalised_graphs_equal_the_single_process():
+    graph, penalty = small_graph().with_normalization("none"), ElasticPenalty(0.3, 0.5)
+    held = DistributedGraph.from_graph(graph, partition(graph, 3, method="blocks"))
+    x = rows_of(graph.num_nodes, 2, 0)
+    expected = single(x, graph, penalty, 6, implementation="reference")
+    torch.testing.assert_close(
+        elastic_message_passing(x[held.nodes], held, penalty, 6), expected[held.nodes]
+    )
+
+
+@pytest.mark.parametrize("width", [1, 4, 8, 16, 40, 64, 72])
+def test_every_width_equals_the_single_process(width):
+    graph, penalty = small_graph(), ElasticPenalty(0.3, 2.0)
+    held = DistributedGraph.from_graph(graph, partition(graph, 2, method="blocks"))
+    x = rows_of(graph.num_nodes, width, 0)
+    expected = single(x, graph, penalty, 4, implementation="reference")
+    torch.testing.assert_close(
+        elastic_message_passing(x[held.nodes], held, penalty, 4), expected[held.nodes]
+    )
+
+
+def test_rows_of_another_graph_are_refused():
+    held = DistributedGraph.from_graph(small_graph(), partition(small_graph(), 2, method="blocks"))
+    with pytest.raises(ValueError, match=r"x must be \(46, d\)"):
+        elastic_message_passing(torch.zeros(45, 2), held, ElasticPenalty(), 1)
+    with pytest.raises(ValueError, match="weight must be finite and >= 0"):
+        held.with_weight(torch.full((held.local.num_edges,), -1.0))
+
+
+def test_second_derivatives_are_refused_and_never_lost():
+    graph = DistributedGraph.from_graph(small_graph(), torch.zeros(46, dtype=torch.int32))
+    x = rows_of(46, 3, 0).requires_grad_()
+    factor = torch.ones((), dtype=x.dtype, requires_grad=True)
+    out = elastic_message_passing(factor * x, graph, ElasticPenalty(0.5, 1.0), 3)
+    with pytest.raises(RuntimeError, match="no second derivatives"):
+        torch.autograd.grad(out.pow(2).sum(), x, create_graph=True)

@@ -1,0 +1,53 @@
+"""The examples in docstrings run, and every exported name has one."""
+
+import doctest
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+try:
+    api_pages = pytest.importorskip("api_pages", reason="the reference needs elasticgnn[docs]")
+finally:
+    sys.path.pop(0)
+SHOWN_ELSEWHERE = {"Leaderboard": "tune"}  # a record that comes out of minutes of work
+NAMES = [
+    f"{folder}.{name}"
+    for folder in api_pages.FOLDERS
+    for name in api_pages.public_names(importlib.import_module(f"elasticgnn.{folder}"))
+]
+
+
+def exported(name: str) -> object:
+    folder, _, last = name.partition(".")
+    return getattr(importlib.import_module(f"elasticgnn.{folder}"), last)
+
+
+def beginning() -> dict[str, object]:
+    """The names that examples may use, as the first page of the reference makes them."""
+    page = (DOCS / "reference" / "index.md").read_text()
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        exec(compile(block, "reference/index.md", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_examples_of_an_exported_name_run(name, tmp_path, monkeypatch, capsys):
+    value = exported(name)
+    if not inspect.isclass(value) and not inspect.isroutine(value):
+        pytest.skip("a constant")
+    monkeypatch.chdir(tmp_path)
+    text = inspect.getdoc(value) or ""
+    if (last := name.partition(".")[2]) in SHOWN_ELSEWHERE:
+        other = exported(f"{name.partition('.')[0]}.{SHOWN_ELSEWHERE[last]}")
+        text = inspect.getdoc(other) or ""
+    test = doctest.DocTestParser().get_doctest(text, beginning(), name, None, None)
+    assert test.examples, f"{name} has no example in its docstring"
+    failed = doctest.DocTestRunner(verbose=False).run(test).failed
+    assert not failed, capsys.readouterr().out

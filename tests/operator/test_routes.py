@@ -1,0 +1,75 @@
+"""The table of routes: each call takes the first that does not refuse, and can say why."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from elasticgnn import ElasticPenalty, elastic_message_passing
+from elasticgnn.kernels import native
+from elasticgnn.operator import explain_route
+from elasticgnn.operator.routes import ROUTES
+from marks import needs_kernels
+from strategies import normal_rows, random_graph
+
+GRAPH = random_graph(20, 40)
+PENALTY = ElasticPenalty(0.4, 1.5)
+SHORT = "packed" if native is not None and native.packed_lanes(3) else "wide"
+
+
+def route(x, penalty=PENALTY, **options):
+    return explain_route(x, GRAPH, penalty, 5, **options).taken
+
+
+@needs_kernels
+def test_each_request_takes_its_route():
+    x = normal_rows(20, 3)
+    assert route(x.float()) == SHORT
+    assert route(normal_rows(20, 16, 3).float()) == "population"
+    assert route(x) == "wide"
+    assert route(x, ElasticPenalty(0.4, 1.5, "l1")) == "wide"
+    assert route(x.requires_grad_()) == "wide"
+    assert route(x, ElasticPenalty(0.4, 1.5, "l1")) == "general"
+    assert route(x, edge_weight=GRAPH.weight.requires_grad_()) == "general"
+    assert route(x, implementation="reference") == "plain"
+
+
+@needs_kernels
+def test_every_refusal_is_a_reason_and_one_route_is_left():
+    report = explain_route(normal_rows(20, 2, 3), GRAPH, PENALTY, 5)
+    assert [name for name, _ in report.refusals] == ["population", "packed", "wide"]
+    assert all(len(reason) > 10 for _, reason in report.refusals)
+    assert str(report).startswith("takes the route 'general'\npopulation: ")
+
+
+@needs_kernels
+def test_a_watched_call_goes_through_the_dispatcher():
+    seen = []
+
+    def watch(x):
+        seen.append(explain_route(x, GRAPH, PENALTY, 5).taken)
+        return x.sum()
+
+    torch.func.grad(watch)(normal_rows(20, 3).float())
+    assert seen == ["general"]
+    assert route(torch.nn.Parameter(normal_rows(20, 3).float())) in ("packed", "wide")
+
+
+def test_the_report_tells_what_the_call_does(monkeypatch):
+    taken = []
+    watched = tuple(
+        dataclasses.replace(r, run=lambda request, r=r: taken.append(r.name) or r.run(request))
+        for r in ROUTES
+    )
+    monkeypatch.setattr("elasticgnn.operator.routes.ROUTES", watched)
+    inputs = [normal_rows(20, 3), normal_rows(20, 3).float(), normal_rows(20, 16, 3).float()]
+    inputs += [x.clone().requires_grad_() for x in inputs]
+    for x in inputs:
+        elastic_message_passing(x, GRAPH, PENALTY, 5)
+        assert taken[-1] == explain_route(x, GRAPH, PENALTY, 5).taken
+
+
+def test_a_request_cannot_be_changed():
+    report = explain_route(normal_rows(20, 3), GRAPH, PENALTY, 5)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        report.taken = "plain"

@@ -1,0 +1,177 @@
+"""Wide rows: equal to the reference on any graph, in the same bits on any number of threads."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
+from elasticgnn.graph import grid_graph
+from elasticgnn.graph.tiling import count_blocks
+from elasticgnn.kernels import native
+from elasticgnn.operator import wide
+from elasticgnn.problem import PENALTIES
+from elasticgnn.problem.penalties.registry import CONVEX_NORMS
+from marks import needs_kernels
+from strategies import graphs, normal_rows, random_graph
+
+pytestmark = needs_kernels
+NORMS = (*PENALTIES,)
+WIDTHS = (1, 8, 17, 33, 40, 64, 75, 128, 150)
+
+
+def penalty_of(norm, lambda1, lambda2=1.5):
+    concavity = 40.0 if norm not in CONVEX_NORMS else None
+    return ElasticPenalty(lambda1, lambda2, norm, concavity)
+
+
+def value_and_gradient(x, graph, penalty, steps, implementation="fused", memory="fast"):
+    rows = x.clone().requires_grad_()
+    options = {"implementation": implementation, "memory": memory}
+    out = elastic_message_passing(rows, graph, penalty, steps, **options)
+    (grad,) = torch.autograd.grad(out, rows, normal_rows(*x.shape, seed=7).to(x.dtype))
+    return out.detach(), grad
+
+
+def assert_near(left, right, tolerance):
+    bound = tolerance * float(right.abs().max().clamp(min=1e-3))
+    assert float((left.double() - right.double()).abs().max()) <= bound
+
+
+def assert_equals_reference(x, graph, penalty, steps, tolerance):
+    fused = value_and_gradient(x, graph, penalty, steps)
+    exact = value_and_gradient(x.double(), graph, penalty, steps, "reference")
+    for left, right in zip(fused, exact, strict=True):
+        assert_near(left, right, tolerance)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_values_equal_the_reference(width, norm, dtype):
+    graph = random_graph(60, 400, weighted=width % 2 == 0)
+    x = (2 * normal_rows(60, width)).to(dtype)
+    penalty = penalty_of(norm, 0.5)
+    exact = elastic_message_passing(x.double(), graph, penalty, 8, implementation="reference")
+    fused = elastic_message_passing(x, graph, penalty, 8, implementation="fused")
+    assert_near(fused, exact, 2e-5 if dtype == torch.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("width", [17, 40, 64, 96, 130])
+@pytest.mark.parametrize("lambda1", [0.01, 1.0, 30.0])  # nearly all rows are active, some, none
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_value_and_gradient_equal_the_reference(width, lambda1, dtype):
+    graph = random_graph(60, 200, weighted=width % 2 == 0)
+    x = (2 * normal_rows(60, width)).to(dtype)
+    tolerance = 2e-5 if dtype == torch.float32 else 1e-11
+    assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.5), 10, tolerance)
+
+
+@given(graphs(), st.integers(1, 20), st.sampled_from([0.05, 0.5, 5.0]), st.integers(1, 6))
+def test_any_graph(graph, width, lambda1, steps):
+    x = normal_rows(graph.num_nodes, width)
+    if x.numel():
+        assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.0), steps, 1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_graphs_in_several_tiles_equal_the_reference(weighted):
+    for nodes, edges, blocks in ((2000, 30_000, 4), (4000, 210_000, 8)):
+        graph = random_graph(nodes, edges, weighted=weighted)
+        assert count_blocks(graph.num_edges) == blocks
+        x = 2 * normal_rows(nodes, 10)
+        assert_equals_reference(x, graph, ElasticPenalty(1.0, 1.5), 2, 1e-10)
+
+
+GRAPHS = {
+    "random": random_graph(2000, 30_000),
+    "dense, weighted": random_graph(1000, 40_000, weighted=True),
+    "local": grid_graph(110, 110),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "norm"), [*((name, "l21") for name in GRAPHS), ("random", "l1"), ("local", "scad")]
+)
+def test_bits_do_not_depend_on_the_number_of_threads(several_threads, name, norm):
+    graph = GRAPHS[name]
+    x = 2 * normal_rows(graph.num_nodes, 24).float()
+    results = []
+    for threads in several_threads:
+        with torch.no_grad():
+            results.append(elastic_message_passing(x, graph, penalty_of(norm, 0.5), 3))
+        assert native.last_threads() == threads
+    assert all(torch.equal(results[0], other) for other in results[1:])
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_bits_of_the_gradient_do_not_depend_on_the_number_of_threads(several_threads, name):
+    graph = GRAPHS[name]
+    x = 2 * normal_rows(graph.num_nodes, 24).float()
+    results = []
+    for threads in several_threads:
+        results.append(value_and_gradient(x, graph, ElasticPenalty(3.0, 3.0), 3))
+        assert native.last_threads() == threads
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_dual_stored_past_the_caches_is_the_same(several_threads, dtype, monkeypatch):
+    graph = random_graph(600, 21_000, weighted=True)  # several tiles
+    x, penalty = 2 * normal_rows(600, 64).to(dtype), ElasticPenalty(3.0, 3.0)
+    results = [value_and_gradient(x, graph, penalty, 3)]
+    monkeypatch.setattr(native.tuning, "shared_cache_bytes", 0)
+    for _ in several_threads:
+        results.append(value_and_gradient(x, graph, penalty, 3))
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_the_gradient_has_the_values_of_the_forward_pass_alone():
+    x, graph, penalty = normal_rows(60, 40), random_graph(60, 300), ElasticPenalty(0.5, 1.5)
+    with torch.no_grad():
+        alone = elastic_message_passing(x, graph, penalty, 5)
+    assert torch.equal(alone, value_and_gradient(x, graph, penalty, 5)[0])
+
+
+@pytest.mark.parametrize(("lambda1", "kept"), [(4.0, [True]), (0.01, [False])])
+def test_lean_mode_keeps_rows_while_they_weigh_less_than_checkpoints(lambda1, kept, monkeypatch):
+    graph, penalty = random_graph(60, 300), ElasticPenalty(lambda1, 1.5)
+    x = normal_rows(60, 18)
+    routes, real = [], wide.propagate_active
+
+    def watched(*arguments):
+        routes.append(False)
+        out = real(*arguments)
+        routes[-1] = True
+        return out
+
+    monkeypatch.setattr(wide, "propagate_active", watched)
+    lean = value_and_gradient(x, graph, penalty, 10, memory="lean")
+    assert routes == kept
+    exact = value_and_gradient(x, graph, penalty, 10, "reference")
+    for left, right in zip(lean, exact, strict=True):
+        torch.testing.assert_close(left, right, rtol=1e-10, atol=1e-12)
+
+
+def test_a_hub_has_room_for_the_rows_of_its_edges():
+    hub = [(0, leaf) for leaf in range(1, 9000)]  # more than a chunk
+    graph = Graph.from_edges([*hub, (1, 2), (2, 3)], num_nodes=9000)
+    assert_equals_reference(3 * normal_rows(9000, 18), graph, ElasticPenalty(0.1, 1.0), 3, 1e-10)
+
+
+def test_nan_stays_in_reach_of_its_node():
+    graph = random_graph(40, 60)
+    x = normal_rows(40, 40).float()
+    x[3] = torch.nan
+    wanted = ElasticPenalty(0.5, 1.0)
+    out = elastic_message_passing(x, graph, wanted, 1)
+    exact = elastic_message_passing(x, graph, wanted, 1, implementation="reference")
+    assert torch.equal(out.isnan(), exact.isnan())
+
+
+def test_memory_that_runs_out_is_an_error_not_a_crash(scarce_memory):
+    x = (5 * normal_rows(100, 20)).requires_grad_()
+    with pytest.raises(MemoryError, match="no memory for the rows"):
+        elastic_message_passing(x, random_graph(100, 400), ElasticPenalty(0.1, 1.0), 5)

@@ -1,0 +1,79 @@
+"""What is committed: recomputed by a script that shares no line with the package."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from elasticgnn.experiment import load_spec, spec_names
+from elasticgnn.report import build_table
+from elasticgnn.report.publish import publish
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "results").is_dir(), reason="an unpacked archive has no results"
+)
+
+
+def check(results):
+    command = [sys.executable, "-I", str(ROOT / "scripts" / "check_results.py"), str(results)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    return Path(shutil.copytree(ROOT / "results", tmp_path / "results"))
+
+
+def test_tables_verdicts_and_claims_follow_from_the_cells():
+    done = check(ROOT / "results")
+    assert done.returncode == 0, done.stdout
+    assert "0 differ" in done.stdout
+
+
+def test_the_check_sees_a_changed_number_a_changed_verdict_and_a_changed_claim(copied):
+    cell = copied / "table2" / "cora-0.1-gcn.json"
+    table = json.loads(cell.read_text())
+    table["runs"][0]["test"] += 0.02
+    cell.write_text(json.dumps(table))
+    csv = copied / "table1.csv"
+    csv.write_text(csv.read_text().replace(",within,", ",above,", 1))
+    claims = copied / "claims.json"
+    claims.write_text(claims.read_text().replace('"partly"', '"confirmed"', 1))
+    done = check(copied)
+    assert done.returncode == 1
+    for part in ("table2 ('cora', 0.1, 'gcn') mean", "verdict: committed 'above'", "claim"):
+        assert part in done.stdout
+
+
+def test_publishing_again_changes_nothing(copied, tmp_path):
+    document = tmp_path / "reproduce.md"
+    shutil.copy(ROOT / "docs" / "reproduce.md", document)
+    publish([build_table(load_spec(name), copied) for name in spec_names()], copied, document)
+    assert document.read_text() == (ROOT / "docs" / "reproduce.md").read_text()
+    for path in sorted((ROOT / "results").glob("*.[cmt]*")):
+        if path.suffix in (".csv", ".md", ".tex"):
+            assert (copied / path.name).read_text() == path.read_text(), path.name
+
+
+def read(name):
+    return json.loads((ROOT / "results" / name).read_text())
+
+
+def test_what_the_page_says_in_words_is_in_the_records():
+    l2 = [json.loads(path.read_text()) for path in (ROOT / "results/table2").glob("*-l2.json")]
+    alone = [cell["selected"]["lambda2"] for cell in l2 if cell["cell"]["model"] == "l2"]
+    assert len(alone) == 20
+    assert sum(value not in (0.0, 3.0, 6.0, 9.0) for value in alone) == 12
+    assert {cell["protocol"]["hidden_channels"] for cell in l2} == {16}
+    polblogs = [read(f"table2/polblogs-{rate}-l2.json") for rate in ("0.05", "0.1")]
+    nines = [row for cell in polblogs for row in cell["candidates"] if row["lambda2"] == 9.0]
+    assert [(row["runs"], round(100 * row["test"], 1)) for row in nines] == [(10, 71.9), (10, 71.0)]
+    grid = read("table1/cora-0-elastic.json")["candidates"]
+    best = max(grid, key=lambda row: row["val"])
+    without = max((row for row in grid if row["lambda1"] == 0), key=lambda row: row["val"])
+    rounded = [round(100 * row[name], 1) for row in (without, best) for name in ("test", "val")]
+    assert rounded == [83.1, 85.3, 83.2, 85.4]

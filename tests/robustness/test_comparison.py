@@ -1,0 +1,165 @@
+"""The comparison: everybody's attacks on everybody, the worst of them, stopped and resumed."""
+
+import json
+
+import pytest
+import torch
+
+from attack.small_task import planted_split, planted_task
+from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSettings, Retraining
+from elasticgnn.nn import ModelSettings
+from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes, read_contestant
+from elasticgnn.robustness.local import pick_targets
+from elasticgnn.robustness.routes import gradient_routes, poisoning_routes
+from elasticgnn.robustness.run import without_nodes
+from elasticgnn.robustness.store import Row, Rows
+from elasticgnn.training import TrainingPlan
+
+
+def plan(models, **options):
+    names = models.split(",")
+    given = {
+        "models": tuple(read_contestant(name, ModelSettings()) for name in names),
+        "rates": (0.1, 0.2),
+        "seeds": (0,),
+        "training": TrainingPlan(epochs=25),
+        "gradient": GradientSettings(block_size=400, epochs=5, fresh_epochs=3, samples=2),
+        "evolution": EvolutionSettings(population=6, children=6, generations=15),
+        "metattack": MetattackSettings(flips_per_step=8),
+        "poisoning": Retraining(steps=2),
+    }
+    return RobustnessPlan(**(given | options))
+
+
+def by_mode(found):
+    return {(each.model, each.attack, each.mode, each.rate): each.accuracy for each in found}
+
+
+def test_worst_is_over_everybodys_flips_and_smaller_budgets():
+    rows = measure_robustness(
+        planted_task(), plan("elastic,gcn,mlp,elastic+mcp", attacks=("prbcd", "eva"))
+    ).rows()
+    found = by_mode(outcomes(rows))
+    routes = {(row.source, row.route) for row in rows if row.attack == "prbcd"}
+    assert {("elastic+mcp", "itself"), ("elastic+mcp", "convex")} < routes
+    assert ("elastic+mcp", "less concave") in routes
+    assert not any(row.source == "mlp" for row in rows)
+    for model in ("elastic", "gcn", "elastic+mcp"):
+        every = [row.accuracy[model] for row in rows if 0 < row.rate <= 0.2]
+        assert found[model, "all", "worst", 0.2] == (min(every),)
+        assert found[model, "all", "worst", 0.2] <= found[model, "all", "worst", 0.1]
+        both = min(found[model, "all", mode, 0.2] for mode in ("transfer", "adaptive"))
+        assert both == found[model, "all", "worst", 0.2]
+    clean = found["mlp", "all", "clean", 0.0]
+    assert found["mlp", "all", "worst", 0.2] == clean
+
+
+def test_poisoning_goes_through_the_neighbours_of_both_penalties():
+    task = planted_task()
+    (each,) = plan("elastic+mcp").models
+    ways = poisoning_routes(each, each.untrained(task, torch.Generator().manual_seed(0)))
+    norms = {name: way.penalty.norm for name, way in ways.items()}
+    assert norms == {
+        "itself": "l21",
+        "predicting, itself": "mcp",
+        "predicting, convex": "l21",
+        "predicting, less concave": "mcp",
+    }
+    (concave,) = plan("elastic:mcp:1:0:3").models
+    ways = poisoning_routes(concave, concave.untrained(task, torch.Generator().manual_seed(0)))
+    assert list(ways) == ["itself", "convex", "less concave"]
+    weights = [next(way.parameters()) for way in ways.values()]
+    assert weights[0].data_ptr() != weights[1].data_ptr()  # one training does not move the other
+    assert torch.equal(weights[0], weights[1])
+
+
+def test_poisoned_rows_have_every_route_and_shared_ones_every_model():
+    names = "elastic:mcp:1:0:3,gcn"
+    rows = measure_robustness(
+        planted_task(),
+        plan(names, protocol="poisoning", attacks=("prbcd", "metattack"), rates=(0.2,)),
+    ).rows()
+    own = [row for row in rows if row.attack == "prbcd" and row.source.startswith("elastic")]
+    assert {row.route for row in own} == {"itself", "convex", "less concave"}
+    shared = [row for row in rows if row.attack == "metattack"]
+    assert [set(row.accuracy) for row in shared] == [set(names.split(","))]
+    assert any(each.mode == "worst" for each in outcomes(rows))
+
+
+def test_rung_is_attacked_through_its_convex_form():
+    (rung,) = plan("rung").models
+    model = rung.untrained(planted_task(), torch.Generator().manual_seed(0))
+    ways = gradient_routes(model)
+    assert [way.norm for way in ways.values()] == ["mcp", "l1"]
+
+
+def test_a_stopped_comparison_goes_on_and_repeats_nothing(tmp_path):
+    task, given = planted_task(), plan("gcn,elastic", attacks=("random", "prbcd"))
+    path = tmp_path / "rows.jsonl"
+    whole = measure_robustness(task, given, Rows(path)).rows()
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:4]) + "\n" + lines[4][:30])  # cut off within a line
+    said = []
+    resumed = measure_robustness(task, given, Rows(path), said.append).rows()
+    assert len(said) == len(lines) - 4
+    assert {row.key: row.accuracy for row in resumed} == {row.key: row.accuracy for row in whole}
+    again = []
+    measure_robustness(task, given, Rows(path), again.append)
+    assert again == []
+    readable = [line for line in path.read_text().splitlines() if line != lines[4][:30]]
+    assert all(json.loads(line) for line in readable)
+
+
+def test_rows_of_other_plans_have_other_names():
+    task = planted_task()
+    one = plan("gcn")
+    assert one.digest(task) == plan("gcn").digest(task)
+    for other in (plan("mlp"), plan("gcn", protocol="inductive"), plan("gcn", targets=3)):
+        assert other.digest(task) != one.digest(task)
+
+
+def test_inductive_training_hears_no_test_node():
+    task = planted_task()
+    test = planted_split(task).test
+    graph = without_nodes(task.graph, test)
+    ends = torch.cat((graph.tail, graph.head))
+    assert not bool(torch.isin(ends, test).any())
+    inner = ~torch.isin(task.graph.tail, test) & ~torch.isin(task.graph.head, test)
+    assert graph.num_edges == int(inner.sum()) > 0
+
+
+def test_local_targets_have_the_degrees_wanted_and_are_attacked_alone():
+    task = planted_task()
+    nodes = pick_targets(task, planted_split(task).test, 6, torch.Generator().manual_seed(0))
+    assert len(nodes.unique()) == len(nodes) <= 6
+    given = plan("gcn,mlp", protocol="local", attacks=("prbcd",), rates=(0.5, 2.0), targets=4)
+    found = by_mode(outcomes(measure_robustness(task, given).rows()))
+    assert found["gcn", "prbcd", "worst", 2.0] <= found["gcn", "prbcd", "worst", 0.5]
+
+
+def test_outcome_of_rows_by_hand():
+    rows = [
+        Row("evasion", 0, 0.0, "none", "", "", {"a": 0.9}),
+        Row("evasion", 0, 0.1, "prbcd", "a", "itself", {"a": 0.7}),
+        Row("evasion", 0, 0.1, "prbcd", "b", "itself", {"a": 0.6}),
+        Row("evasion", 0, 0.2, "prbcd", "b", "itself", {"a": 0.65}),
+    ]
+    found = by_mode(outcomes(rows))
+    assert found["a", "prbcd", "adaptive", 0.1] == (0.7,)
+    assert found["a", "prbcd", "transfer", 0.1] == (0.6,)
+    assert found["a", "prbcd", "worst", 0.2] == (0.6,)  # the smaller budget did better
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"protocol": "other"}, "protocol must be one of"),
+        ({"attacks": ("metattack",)}, "attacks must fit protocol"),
+        ({"attacks": ("eva",), "protocol": "poisoning"}, "attacks must fit protocol"),
+        ({"rates": (-1.0,)}, "rates must be numbers"),
+        ({"seeds": ()}, "plan must have models"),
+    ],
+)
+def test_plans_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        plan("gcn", **options)

@@ -1,0 +1,51 @@
+"""A model's folder: what is in it, and that it loads again."""
+
+import pytest
+import torch
+
+from elasticgnn.nn import ModelSettings, build_model
+from elasticgnn.training import TrainedModel, trained_on
+from elasticgnn.training.model_card import export_folder, model_card
+from training_task import small_task
+
+
+@pytest.fixture
+def trained():
+    task = small_task()
+    settings = ModelSettings("elastic", hidden_channels=4)
+    model = build_model(
+        settings, task.num_features, task.num_classes, torch.Generator().manual_seed(0)
+    )
+    facts = {"test_accuracy": 0.75, "split": {"train": [1, 2]}}
+    return task, trained_on(task, model.eval(), settings, facts)
+
+
+def test_the_folder_holds_a_model_that_says_the_same(trained, tmp_path):
+    task, model = trained
+    export_folder(model, tmp_path / "shared", licence="mit")
+    again = TrainedModel.load(tmp_path / "shared" / "model.safetensors")
+    torch.testing.assert_close(
+        again.predict(task).probability, model.predict(task).probability, rtol=0, atol=0
+    )
+
+
+def test_the_card_names_data_metrics_and_licence_but_no_list_of_nodes(trained):
+    task, model = trained
+    card = model_card(model, "cc-by-4.0")
+    assert card.startswith('---\nlicense: "cc-by-4.0"\n')
+    assert task.fingerprint in card
+    assert "| test_accuracy | 0.75 |" in card
+    assert "train" not in card.split("## Measured")[1].split("## How")[0]
+
+
+def test_a_folder_with_files_is_not_written_into(trained, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(ValueError, match="folder must be new or empty"):
+        export_folder(trained[1], tmp_path, licence="mit")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_licence_is_needed(trained, tmp_path):
+    with pytest.raises(ValueError, match="licence must be one short name"):
+        export_folder(trained[1], tmp_path / "new", licence=" ")
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,112 @@
+"""Splits of one's own: by a column, by groups, by time; and classes that weigh the same."""
+
+import numpy as np
+import pytest
+import torch
+
+from elasticgnn.data import NodeTask, Split
+from elasticgnn.graph import Graph
+from elasticgnn.training import Splitting, TrainingPlan, fit, make_model
+from elasticgnn.training.own_splits import own_splits
+from elasticgnn.training.tuning.calibration import cooled, fit_calibration
+from elasticgnn.training.tuning.folds import divide
+from elasticgnn.training.tuning.metrics import calibration_error
+
+
+def marked(**columns):
+    """A hundred nodes in a ring, of two classes, with columns of texts."""
+    ends = torch.stack([torch.arange(100), (torch.arange(100) + 1) % 100])
+    graph = Graph.from_edge_index(ends, 100, undirected=True)
+    x = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
+    texts = {name: tuple(map(str, column)) for name, column in columns.items()}
+    labels = (torch.arange(100) // 3) % 2
+    return NodeTask("marked", graph, x, labels, ("a", "b"), label_columns=texts)
+
+
+def test_a_column_says_who_judges():
+    part = ["Train"] * 60 + ["valid"] * 20 + ["test"] * 20
+    task = marked(part=part)
+    division = divide(task, np.random.default_rng(0), Splitting(parts="part"))
+    assert division.judges.tolist() == list(range(80, 100))
+    assert division.kept.tolist() == list(range(80))
+    assert len(division.folds) == 1
+    assert division.folds[0].val.tolist() == list(range(60, 80))
+    (split,) = own_splits(task, Splitting(parts="part"), 0)
+    assert split.sizes == (60, 20, 20)
+
+
+def test_groups_stay_together():
+    task = marked(family=[k // 4 for k in range(100)])
+    splitting = Splitting(groups="family", folds=3)
+    division = divide(task, np.random.default_rng(0), splitting)
+    apart = [(division.judges, division.choosers)]
+    apart += [(fold.train, fold.val) for fold in division.folds]
+    apart += [(split.train, split.test) for split in own_splits(task, splitting, 0)]
+    for one, other in apart:
+        assert not {k // 4 for k in one.tolist()} & {k // 4 for k in other.tolist()}
+    assert len(division.folds) == 3
+    assert 15 <= len(division.judges) <= 30
+
+
+@pytest.mark.parametrize("write", [str, lambda k: f"2024-{1 + k // 28:02}-{1 + k % 28:02}"])
+def test_later_nodes_judge_earlier_ones(write):
+    order = np.random.default_rng(0).permutation(100)
+    task = marked(when=[write(int(k)) for k in order])
+    division = divide(task, np.random.default_rng(0), Splitting(time="when"))
+    assert order[division.choosers].max() < order[division.judges].min()
+    for fold in division.folds:
+        assert order[fold.train].max() < order[fold.val].min()
+    (split,) = own_splits(task, Splitting(time="when"), 0)
+    assert order[split.val].max() < order[split.test].min()
+
+
+def test_each_fold_is_once_the_test():
+    splits = own_splits(marked(), Splitting(folds=5), 0)
+    assert sorted(torch.cat([split.test for split in splits]).tolist()) == list(range(100))
+    assert all(split.sizes == (60, 20, 20) for split in splits)
+
+
+@pytest.mark.parametrize(
+    ("columns", "splitting", "message"),
+    [
+        ({"part": ["train"] * 99 + ["tset"]}, {"parts": "part"}, "train, val or test, got 'tset'"),
+        ({"part": ["train"] * 100}, {"parts": "part"}, "must have test nodes among the labelled"),
+        ({"g": ["x"] * 100}, {"groups": "g"}, "groups must be at least 5 different ones, got 1"),
+        ({"t": ["soon"] * 100}, {"time": "t"}, "numbers or dates like 2024-01-31"),
+        ({"t": [""] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),
+        ({}, {"groups": "g"}, "labels must have a column 'g'"),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(columns, splitting, message):
+    with pytest.raises(ValueError, match=message):
+        divide(marked(**columns), np.random.default_rng(0), Splitting(**splitting))
+    with pytest.raises(ValueError, match="one at a time"):
+        Splitting(groups="a", time="b")
+
+
+def test_balanced_classes_raise_the_rare_one():
+    task = marked()
+    rare = torch.zeros(100, dtype=torch.int64)
+    rare[::12] = 1
+    task = NodeTask("rare", task.graph, task.features, rare, ("usual", "rare"))
+    nothing = torch.empty(0, dtype=torch.int64)
+    mean = {}
+    for balanced in (False, True):
+        generator = torch.Generator().manual_seed(0)
+        model = make_model("mlp", task, generator)
+        plan = TrainingPlan(epochs=30, balanced=balanced)
+        fit(model, task, Split(torch.arange(100), nothing, nothing), plan, generator)
+        mean[balanced] = float(model(task.features, task.graph).softmax(1)[:, 1].mean().detach())
+    assert mean[False] < 0.2
+    assert mean[True] > 0.35
+
+
+def test_biases_mend_a_class_that_is_said_too_often():
+    rng = np.random.default_rng(0)
+    true = rng.dirichlet([0.6, 0.3, 0.3], 4000)
+    labels = np.array([rng.choice(3, p=row) for row in true])
+    wrong = cooled(true, 1.6, (1.5, 0.0, -1.0))
+    calibration = fit_calibration(labels[:2000], wrong[:2000])
+    assert calibration_error(labels[2000:], wrong[2000:]) > 0.08
+    assert calibration_error(labels[2000:], calibration.apply(wrong[2000:])) < 0.03
+    assert calibration.temperature == pytest.approx(1 / 1.6, rel=0.2)
