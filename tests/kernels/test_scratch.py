@@ -8,7 +8,7 @@ import torch
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.kernels import native
-from elasticgnn.operator import kept
+from elasticgnn.operator.saved_rows import SavedRows
 from marks import needs_kernels
 from strategies import normal_rows, random_graph
 
@@ -108,7 +108,7 @@ def test_a_call_that_fails_gives_its_scratch_back(monkeypatch):
     x = normal_rows(4000, 40).requires_grad_()
     graph = random_graph(4000, 9000)
     wanted = ElasticPenalty(0.01, 1.0)
-    monkeypatch.setattr(kept.Kept, "more", lambda self, count: no_memory(count))
+    monkeypatch.setattr(SavedRows, "more", lambda self, count: no_memory(count))
     with pytest.raises(MemoryError):
         elastic_message_passing(x, graph, wanted, 5)
     assert native.scratch_bytes() > 0

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from elasticgnn.kernels import native
-from elasticgnn.operator import kept
+from elasticgnn.operator import saved_rows
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def several_threads(monkeypatch, restore_threads):
 
 @pytest.fixture
 def scarce_memory(monkeypatch):
-    """The loops get memory for what they keep twice, and then no more."""
-    real, calls = kept.fresh, []
+    """The loops get memory for what they save twice, and then no more."""
+    real, calls = saved_rows.fresh, []
 
     def fresh(count):
         calls.append(count)
@@ -37,4 +37,4 @@ def scarce_memory(monkeypatch):
             raise MemoryError("no memory for the rows")
         return real(count)
 
-    monkeypatch.setattr(kept, "fresh", fresh)
+    monkeypatch.setattr(saved_rows, "fresh", fresh)

@@ -8,7 +8,7 @@ import torch
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.kernels import native
-from elasticgnn.operator.keeping import plan_keeping
+from elasticgnn.operator.checkpoints import plan_checkpoints
 from elasticgnn.problem.step_sizes import step_sizes
 from marks import needs_kernels
 from strategies import normal_rows, random_graph
@@ -20,14 +20,18 @@ PENALTY = ElasticPenalty(0.4, 1.5)
 
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("memory", ["fast", "lean"])
-@pytest.mark.parametrize("keep", [1, 2])
-def test_the_operator_passes_opcheck(runs, memory, keep):
+@pytest.mark.parametrize("gradients", ["x", "all"])
+def test_the_operator_passes_opcheck(runs, memory, gradients):
     graph = random_graph(12, 20, weighted=True)
     x = normal_rows(12, runs, 2).requires_grad_()
-    weight, scale = (t.clone().requires_grad_(keep == 2) for t in graph.cast(torch.float64))
-    sizes = [t.clone().requires_grad_(keep == 2) for t in step_sizes(PENALTY, 2.0, x, runs)]
+    weight, scale = (
+        t.clone().requires_grad_(gradients == "all") for t in graph.cast(torch.float64)
+    )
+    sizes = [
+        t.clone().requires_grad_(gradients == "all") for t in step_sizes(PENALTY, 2.0, x, runs)
+    ]
     slots = graph._slots
-    options = ("l21", 0.0, 5, keep, memory, True)
+    options = ("l21", 0.0, 5, gradients, memory, True)
     torch.library.opcheck(
         torch.ops.elasticgnn.propagate.default,
         (x, weight, scale, slots.start, slots.column, slots.edge, *sizes, *options),
@@ -150,10 +154,10 @@ def resident_bytes():
 
 
 def test_peak_memory_of_lean_mode_is_below_that_of_fast_mode():
-    kept_fast = plan_keeping(100, 1, False, True)
-    kept_lean = plan_keeping(100, 1, True, True)
-    assert kept_lean.num_nodes_kept < kept_fast.num_nodes_kept
-    assert kept_lean.num_duals_kept < kept_fast.num_duals_kept
+    fast = plan_checkpoints(100, "x", False, True)
+    lean = plan_checkpoints(100, "x", True, True)
+    assert lean.num_nodes < fast.num_nodes
+    assert lean.num_duals < fast.num_duals
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

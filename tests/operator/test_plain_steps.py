@@ -105,7 +105,7 @@ def test_what_is_kept_of_a_step_is_less_than_three_duals(norm):
     graph, steps, width = random_graph(200, 900), 6, 5
     x = normal_rows(200, width).requires_grad_()
     out = elastic_message_passing(x, graph, ElasticPenalty(0.4, 1.0, norm), steps)
-    kept = [part for one in out.grad_fn.kept for part in one if part is not None]
+    kept = [part for one in out.grad_fn.saved for part in one if part is not None]
     assert sum(part.numel() for part in kept) <= 3 * steps * graph.num_edges * width
     assert len({part.untyped_storage().data_ptr() for part in kept}) == len(kept)
 

@@ -207,7 +207,7 @@ def test_launches_and_bytes_are_those_of_the_plan(monkeypatch, memory, dual_byte
     count.launches.clear()
     count.bytes = 0
     out.sum().backward()
-    pair = ["pull_edges", "push_nodes"]
+    pair = ["adjoint_edges", "adjoint_nodes"]
     assert count.launches == ["replay_edges", *pair, "replay_edges", *pair * 4]
     replayed = 3 * 4 * steps + dual_bytes  # two ends read, one row stored; one dual was kept
     assert count.bytes == m * width * (steps * (4 * 4 + 5 * 4) + replayed)

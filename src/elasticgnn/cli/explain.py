@@ -64,7 +64,7 @@ def explain(
     if as_json:
         say(json.dumps(known.to_json()))
         return
-    for line in told(known, top):
+    for line in summary_lines(known, top):
         say(line)
     if plot is not None:
         say(f"wrote the picture to {plot}")
@@ -80,7 +80,7 @@ def number_of(task: NodeTask, name: str) -> int:
     return names.index(name)
 
 
-def told(known: Explanation, top: int) -> list[str]:
+def summary_lines(known: Explanation, top: int) -> list[str]:
     """The explanation line by line; effects in points of probability."""
     near, own = known.neighbours[:top], known.features[:top]
     lines = [

@@ -170,11 +170,11 @@ def train(
     task = attacked(task, attack)
     if task.values is not None and page is not None:
         raise ValueError(f"--report must be of a model of classes, got --target number and {page}")
-    told = [option for option in SETTINGS if is_given(context, option)]
-    if task.values is not None and (told or tune == "off"):
-        option = f"--{told[0].replace('_', '-')}" if told else "--tune off"
+    given = [option for option in SETTINGS if is_given(context, option)]
+    if task.values is not None and (given or tune == "off"):
+        option = f"--{given[0].replace('_', '-')}" if given else "--tune off"
         raise ValueError(f"--target number must be left to compare models, got {option}")
-    if edges is not None and tune == "auto" and not told:
+    if edges is not None and tune == "auto" and not given:
         asked = TuneRequest(minutes, metric, seed, splitting, weighted)
         train_tuned(task, asked, output, page, as_json)
         return

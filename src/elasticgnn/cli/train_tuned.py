@@ -48,7 +48,7 @@ def train_tuned(
         about = {"data": task.name, "notes": list(task.notes), "saved": None, **written}
         say(json.dumps(none_for_nan({**about, **board.to_json()})))
         return
-    for line in (*(f"note: {note}" for note in task.notes), *told(board)):
+    for line in (*(f"note: {note}" for note in task.notes), *summary_lines(board)):
         say(line)
     if output is not None:
         nodes = "all known nodes" if asked.splitting.parts is None else "all but the test nodes"
@@ -57,7 +57,7 @@ def train_tuned(
         say(f"wrote the page about it to {page}")
 
 
-def told(board: Leaderboard) -> list[str]:
+def summary_lines(board: Leaderboard) -> list[str]:
     """The leaderboard and what follows from it, line by line."""
     shown = shown_as(board.metric)
     head = f"{'model':22} {'tried':>5}   {'cross-validation':18} on nodes kept away"

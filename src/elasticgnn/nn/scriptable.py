@@ -34,9 +34,9 @@ class ScriptableEMP(nn.Module):
         """Rows onto the ball of radius lambda1, or entries onto [-lambda1, lambda1]."""
         if not self.by_rows:
             return dual.clamp(-self.lambda1, self.lambda1)
-        outside = dual.detach().square().sum(-1, keepdim=True).sqrt() > self.lambda1
-        length = torch.where(outside, dual, torch.ones_like(dual)).square().sum(-1, True).sqrt()
-        return dual * torch.where(outside, self.lambda1 / length, torch.ones_like(length))
+        active = dual.detach().square().sum(-1, keepdim=True).sqrt() > self.lambda1
+        length = torch.where(active, dual, torch.ones_like(dual)).square().sum(-1, True).sqrt()
+        return dual * torch.where(active, self.lambda1 / length, torch.ones_like(length))
 
 
 def incidence(

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native, warn_once_if_missing
-from elasticgnn.operator import fused_op
+from elasticgnn.operator import fused_loops
 from elasticgnn.problem.penalties.base import EdgePenalty
 from elasticgnn.problem.step_sizes import StepSizes
 
@@ -37,4 +37,6 @@ def continue_state(
     slots = graph._slots
     tables = (slots.start, slots.column, slots.edge, weight.detach(), scale.detach())
     plain_sizes = tuple(size.detach() for size in sizes)
-    return fused_op.run_state(x.detach(), tables, plain_sizes, (edge_penalty, steps), signal, dual)
+    return fused_loops.run_state(
+        x.detach(), tables, plain_sizes, (edge_penalty, steps), signal, dual
+    )

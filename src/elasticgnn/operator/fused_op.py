@@ -1,29 +1,17 @@
-"""The torch.library operators `elasticgnn::propagate` and its adjoint, on the compiled loops.
+"""The torch.library operators `elasticgnn::propagate` and its adjoint, with their derivatives.
 
-Everything here is shapes, memory and registration; the mathematics is in kernels/emp/problem.h.
+operator/fused_loops.py runs them on the CPU, operator/triton/loops.py on a GPU.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from elasticgnn.graph.once import is_traced
 from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
-from elasticgnn.operator.keeping import Keeping, plan_device_keeping, plan_keeping
-from elasticgnn.operator.kernel_call import (
-    Problem,
-    address,
-    as_lanes,
-    as_runs,
-    hand_back,
-    kernel,
-    lanes_for,
-    problem,
-    run_groups,
-    share_of,
-)
+from elasticgnn.operator import fused_loops
+from elasticgnn.operator.request import Request
 from elasticgnn.operator.second_order import (
     Inputs,
     Settings,
@@ -31,13 +19,13 @@ from elasticgnn.operator.second_order import (
     edge_ends,
     plain_gradients,
 )
-from elasticgnn.problem.penalties.base import EdgePenalty
+from elasticgnn.operator.shapes import with_runs
 from elasticgnn.problem.penalties.registry import penalty_by_name
 
 _ARGUMENTS = (
     "Tensor x, Tensor weight, Tensor scale, Tensor start, Tensor column, Tensor edge, "
-    "Tensor lambda1, Tensor gamma, Tensor beta, Tensor pull, "
-    "str norm, float concavity, int steps, int keep, str memory, bool use_dual"
+    "Tensor lambda1, Tensor gamma, Tensor beta, Tensor smoothing, "
+    "str norm, float concavity, int steps, str gradients, str memory, bool use_dual"
 )
 torch.library.define("elasticgnn::propagate", f"({_ARGUMENTS}) -> (Tensor, Tensor, Tensor)")
 torch.library.define(
@@ -45,190 +33,10 @@ torch.library.define(
     f"(Tensor grad, Tensor out, Tensor nodes, Tensor duals, {_ARGUMENTS}, bool[] wanted)"
     " -> (Tensor, Tensor, Tensor, Tensor)",
 )
-
-
-class Arguments(NamedTuple):
-    """The arguments of `propagate`, as `_ARGUMENTS` names them."""
-
-    x: Tensor
-    weight: Tensor
-    scale: Tensor
-    start: Tensor
-    column: Tensor
-    edge: Tensor
-    lambda1: Tensor
-    gamma: Tensor
-    beta: Tensor
-    pull: Tensor
-    norm: str
-    concavity: float
-    steps: int
-    keep: int
-    memory: str
-    use_dual: bool
-
-    @property
-    def is_trivial(self) -> bool:
-        """Whether there is nothing to compute."""
-        return self.steps == 0 or self.x.numel() == 0
-
-    @property
-    def lean(self) -> bool:
-        """Whether as little as possible is kept."""
-        return self.memory == "lean"
-
-    def keeping(self, keep: int) -> Keeping:
-        """What is kept for the gradient, given edges per node and the bytes of many runs' state."""
-        if not self.x.is_cpu:
-            return plan_device_keeping(self.steps, keep, self.lean)
-        x, num_edges = self.x, self.weight.shape[0]
-        state = (x.shape[0] + num_edges) * x.shape[1] * x.shape[2] * x.element_size()
-        ratio, side_by_side = num_edges / x.shape[0], state if x.shape[1] > 1 else 0
-        return plan_keeping(self.steps, keep, self.lean, self.use_dual, ratio, side_by_side)
-
-    def groups(self) -> Iterator[tuple[slice, Problem]]:
-        """The runs in groups, each with its problem for the kernels."""
-        tables = (self.start, self.column, self.edge, self.weight, self.scale)
-        for group in run_groups(self.x):
-            rows = self.x[:, group]
-            sizes = tuple(s[group] for s in (self.lambda1, self.gamma, self.beta, self.pull))
-            options = (penalty_by_name(self.norm, self.concavity), self.steps)
-            yield group, problem(as_lanes(rows), rows, tables, sizes, options)
-
-
-def _propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
-    given = Arguments(*arguments)
-    x = given.x
-    if given.is_trivial:
-        return x.clone(memory_format=torch.contiguous_format), x.new_empty(0), x.new_empty(0)
-    keeping = given.keeping(given.keep)
-    out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    row = x.shape[1] * x.shape[2]
-    nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
-    duals = x.new_empty(keeping.num_duals_kept * given.weight.shape[0] * row)
-    for group, task in given.groups():
-        moved = lanes_for(out, group)
-        kept = (share_of(nodes, group, x).data_ptr(), share_of(duals, group, x).data_ptr())
-        kernel("emp_forward", x.dtype)(
-            *task.arguments,
-            (0, 0, moved.data_ptr(), 0, *kept),
-            given.use_dual,
-            given.keep if given.use_dual else 0,
-            keeping.every,
-            keeping.all_nodes,
-        )
-        hand_back(moved, out, group)
-    return out, nodes, duals
-
-
-torch.library.impl("elasticgnn::propagate", "CPU", _propagate)
-
-
-def run_state(
-    x: Tensor,
-    tables: tuple[Tensor, ...],
-    sizes: tuple[Tensor, ...],
-    options: tuple[EdgePenalty, int],
-    signal: Tensor | None,
-    dual: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """Signal (n, R, d) and dual (m, R, d) after the steps, from a given start or from (x, 0)."""
-    runs, width = x.shape[1:]
-    num_edges = tables[3].shape[0]
-    if options[1] == 0 or x.numel() == 0:
-        last = x.new_zeros(num_edges, runs, width) if dual is None else dual.clone()
-        return (x if signal is None else signal).clone(), last
-    rows = as_lanes(x)
-    first = None if signal is None else as_lanes(signal)
-    before = None if dual is None else as_lanes(dual)
-    task = problem(rows, x, tables, sizes, options)
-    out = torch.empty_like(rows)
-    last = rows.new_empty(num_edges, *rows.shape[1:])
-    kernel("emp_forward", x.dtype)(
-        *task.arguments,
-        (address(first), address(before), out.data_ptr(), last.data_ptr(), 0, 0),
-        True,
-        0,
-        1,
-        False,
-    )
-    return as_runs(out, x), as_runs(last, last.view(num_edges, runs, width))
-
-
-def _propagate_shapes(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
-    given = Arguments(*arguments)
-    x = given.x
-    out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    if given.is_trivial:
-        return out, x.new_empty(0), x.new_empty(0)
-    keeping = given.keeping(given.keep)
-    row = x.shape[1] * x.shape[2]
-    nodes = x.new_empty(keeping.num_nodes_kept * x.shape[0] * row)
-    kind = torch.bfloat16 if given.memory == "half" and not x.is_cpu else x.dtype
-    duals = x.new_empty(keeping.num_duals_kept * given.weight.shape[0] * row, dtype=kind)
-    return out, nodes, duals
-
-
-torch.library.register_fake("elasticgnn::propagate", _propagate_shapes)
-
-
-def _propagate_backward(
-    grad: Tensor, out: Tensor, nodes: Tensor, duals: Tensor, *rest: Any
-) -> tuple[Tensor, ...]:
-    *arguments, wanted = rest
-    given = Arguments(*arguments)
-    x = given.x
-    shapes = gradient_shapes(given, wanted)
-    if given.is_trivial:
-        others = tuple(x.new_zeros(shape) for shape in shapes)
-        return (grad.clone(memory_format=torch.contiguous_format), *others)
-    kept = nodes.numel() > 0 or duals.numel() > 0
-    keeping = given.keeping(given.keep if kept else 0)
-    grad_x = torch.empty_like(x, memory_format=torch.contiguous_format)
-    by_weight, by_scale, by_sizes = (x.new_zeros(shape) for shape in shapes)
-    for group, task in given.groups():
-        grad_rows = as_lanes(grad[:, group])
-        out_rows = as_lanes(out[:, group]) if wanted[1] else None
-        moved = lanes_for(grad_x, group)
-        sums = [torch.zeros_like(by_weight), torch.zeros_like(by_scale)]
-        sums.append(by_sizes.new_zeros(4, group.stop - group.start) if wanted[2] else by_sizes)
-        states = (share_of(nodes, group, x), share_of(duals, group, x))
-        kernel("emp_backward", x.dtype)(
-            *task.arguments,
-            (grad_rows.data_ptr(), address(out_rows), *map(address, states)),
-            (moved.data_ptr(), *map(address, sums)),
-            given.use_dual,
-            kept,
-            keeping.every,
-            keeping.all_nodes,
-        )
-        hand_back(moved, grad_x, group)
-        by_weight += sums[0]
-        by_scale += sums[1]
-        if wanted[2]:
-            by_sizes[:, group] = sums[2]
-    return grad_x, by_weight, by_scale, by_sizes
-
-
-torch.library.impl("elasticgnn::propagate_backward", "CPU", _propagate_backward)
-
-
-def gradient_shapes(given: Arguments, wanted: list[bool]) -> tuple[tuple[int, ...], ...]:
-    """Shapes of the gradients of weight, scale and the four step sizes; unwanted ones are empty."""
-    full = (tuple(given.weight.shape), tuple(given.scale.shape), (4, given.x.shape[1]))
-    return tuple(shape if want else (0,) for shape, want in zip(full, wanted, strict=True))
-
-
-def _propagate_backward_shapes(
-    grad: Tensor, out: Tensor, nodes: Tensor, duals: Tensor, *rest: Any
-) -> tuple[Tensor, ...]:
-    *arguments, wanted = rest
-    given = Arguments(*arguments)
-    first = torch.empty_like(given.x, memory_format=torch.contiguous_format)
-    return first, *(given.x.new_empty(shape) for shape in gradient_shapes(given, wanted))
-
-
-torch.library.register_fake("elasticgnn::propagate_backward", _propagate_backward_shapes)
+torch.library.impl("elasticgnn::propagate", "CPU", fused_loops.forward)
+torch.library.register_fake("elasticgnn::propagate", fused_loops.forward_shapes)
+torch.library.impl("elasticgnn::propagate_backward", "CPU", fused_loops.backward)
+torch.library.register_fake("elasticgnn::propagate_backward", fused_loops.backward_shapes)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -336,9 +144,18 @@ def propagate(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     if torch._C._are_functorch_transforms_active():
         apply: Any = _Transformable.apply  # torch gives it no types
         return apply(*arguments)
-    if arguments[13] == 0 and is_unwatched(arguments[0]):
-        return _propagate(*arguments)
+    if arguments[13] == "none" and is_unwatched(arguments[0]):
+        return fused_loops.forward(*arguments)
     return torch.ops.elasticgnn.propagate(*arguments)
+
+
+def propagate_request(request: Request, use_dual: bool) -> Tensor:
+    """x of a request after its steps, by the registered operator."""
+    x, slots = request.x, request.graph._slots
+    tables = (*request.graph._cast(x.dtype), slots.start, slots.column, slots.edge)
+    options = (request.norm, request.concavity, request.steps)
+    memory = (request.gradients, request.memory, use_dual)
+    return propagate(with_runs(x), *tables, *request.sizes, *options, *memory)[0].view(x.shape)
 
 
 def is_unwatched(x: Tensor) -> bool:

@@ -49,10 +49,10 @@ def run_groups(x: Tensor) -> list[slice]:
     return [slice(first, min(first + lanes, runs)) for first in range(0, runs, lanes)]
 
 
-def share_of(kept: Tensor, group: slice, x: Tensor) -> Tensor:
-    """The part of what was kept of all runs of x that belongs to a group: one after the other."""
-    each = kept.numel() // x.shape[1]
-    return kept[group.start * each : group.stop * each]
+def share_of(saved: Tensor, group: slice, x: Tensor) -> Tensor:
+    """The part of what was saved of all runs of x that belongs to a group: one after the other."""
+    each = saved.numel() // x.shape[1]
+    return saved[group.start * each : group.stop * each]
 
 
 def address(tensor: Tensor | None) -> int:

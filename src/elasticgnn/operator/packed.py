@@ -10,9 +10,10 @@ from elasticgnn.graph import Graph
 from elasticgnn.graph.once import once_if_fixed
 from elasticgnn.graph.packing import ROW_FLOATS
 from elasticgnn.kernels import native
-from elasticgnn.operator.kept import Kept, fresh, propagate_kept
+from elasticgnn.operator.autograd import propagate_saving
 from elasticgnn.operator.kernel_call import in_memory
 from elasticgnn.operator.request import Request, refusal_of_direct_call
+from elasticgnn.operator.saved_rows import SavedRows, fresh
 
 MOST_FLOATS = 1 << 31  # of padded node rows: the tables hold where each begins
 loops: Any = native  # not None where this module's functions are called
@@ -49,7 +50,7 @@ def run(request: Request) -> Tensor:
     lanes = packed_lanes(x, graph, request.form, request.steps)
     route = _Packed(_tables(graph, lanes), numbers, request.steps, request.form == "box")
     if request.gradients == "x":
-        return propagate_kept(x, graph, request.sizes, route, edge_penalty)
+        return propagate_saving(x, graph, request.sizes, route, edge_penalty)
     rows = in_memory(x.detach())
     out = torch.empty_like(rows)
     for number in range(len(numbers)):
@@ -94,19 +95,19 @@ class _Packed(NamedTuple):
         shape = (*counts, width, len(self.settings) * width)
         return shape, addresses, self.settings[run], options, rows
 
-    def forward(self, x: Tensor, out: Tensor) -> list[Kept]:
+    def forward(self, x: Tensor, out: Tensor) -> list[SavedRows]:
         _, registers, chunks = self.tables.counts
         # of each chunk where its rows begin, of each four registers one mask or four
         pointers = self.steps * chunks
         masks = self.steps * (registers // 4 + chunks) * (4 if self.is_box else 1)
         all_runs = []
         for run in range(len(self.settings)):
-            kept = Kept(pointers, 2 * masks)
+            saved = SavedRows(pointers, 2 * masks)
             arguments = self.arguments(run, x, out)
-            loops.packed_forward(*arguments, kept.addresses, kept.more)
-            all_runs.append(kept)
+            loops.packed_forward(*arguments, saved.addresses, saved.more)
+            all_runs.append(saved)
         return all_runs
 
-    def backward(self, grad: Tensor, grad_x: Tensor, kept: list[Kept]) -> None:
-        for run, one in enumerate(kept):
+    def backward(self, grad: Tensor, grad_x: Tensor, saved: list[SavedRows]) -> None:
+        for run, one in enumerate(saved):
             loops.packed_backward(*self.arguments(run, grad, grad_x), one.addresses)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.operator import plain_steps, reference
-from elasticgnn.operator.kept import propagate_kept
+from elasticgnn.operator.autograd import propagate_saving
 from elasticgnn.operator.request import Request
 from elasticgnn.operator.shapes import with_runs
 
@@ -29,7 +29,7 @@ def _run_steps(request: Request) -> Tensor:
     """The same with few operations and a written-out gradient of x."""
     x, route = request.x, plain_steps.plain_steps(request)
     if request.gradients == "x":
-        return propagate_kept(x, request.graph, request.sizes, route, request.edge_penalty)
+        return propagate_saving(x, request.graph, request.sizes, route, request.edge_penalty)
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    route.run(with_runs(x.detach()), with_runs(out), keep=False)
+    route.run(with_runs(x.detach()), with_runs(out), save=False)
     return out

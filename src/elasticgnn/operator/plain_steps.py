@@ -15,8 +15,8 @@ from elasticgnn.operator.request import Request, is_recorded
 from elasticgnn.operator.shapes import with_runs
 
 
-class Kept(NamedTuple):
-    """What the adjoint needs of a projection: J h = factor (h + along rows <rows, h>)."""
+class Jacobian(NamedTuple):
+    """Of a projection: J h = factor (h + along rows <rows, h>)."""
 
     rows: Tensor | None  # (m, R, d): the dual; None where J is diagonal (l1)
     factor: Tensor  # (m, R, 1), or (m, R, d) of zeros and ones
@@ -57,45 +57,45 @@ class PlainSteps(NamedTuple):
         rows = nodes.index_select(0, self.ends[1]).mul_(factor)
         return total.index_add_(0, self.ends[0], rows)
 
-    def project(self, dual: Tensor, keep: bool) -> Kept | None:
+    def project(self, dual: Tensor, save: bool) -> Jacobian | None:
         """Projects the dual in place."""
         if self.entrywise:
-            inside = (dual.abs() <= self.lambda1).to(dual.dtype) if keep else None
+            inside = (dual.abs() <= self.lambda1).to(dual.dtype) if save else None
             dual.clamp_(-self.lambda1, self.lambda1)
-            return None if inside is None else Kept(None, inside, None)
+            return None if inside is None else Jacobian(None, inside, None)
         length = torch.linalg.vector_norm(dual, dim=-1, keepdim=True)
         factor = self.lambda1 / length.clamp_(min=self.radius)
         dual.mul_(factor)
-        return Kept(dual, factor, (factor < 1) * self.along) if keep else None
+        return Jacobian(dual, factor, (factor < 1) * self.along) if save else None
 
-    def forward(self, x: Tensor, out: Tensor) -> list[Kept]:
+    def forward(self, x: Tensor, out: Tensor) -> list[Jacobian]:
         """Fills `out` with F after the steps; returns what `backward` needs."""
-        return self.run(with_runs(x), with_runs(out), keep=True)
+        return self.run(with_runs(x), with_runs(out), save=True)
 
-    def run(self, x: Tensor, out: Tensor, *, keep: bool) -> list[Kept]:
-        """The same for (n, R, d); nothing is kept unless asked for."""
+    def run(self, x: Tensor, out: Tensor, *, save: bool) -> list[Jacobian]:
+        """The same for (n, R, d); nothing is saved unless asked for."""
         signal = self.scale * x
-        given, every = self.gamma * signal, []
+        given, jacobians = self.gamma * signal, []
         dual, total = x.new_zeros(len(self.tail), *x.shape[1:]), torch.zeros_like(x)
         for _ in range(self.steps):
             y = self.spread(signal, self.near, torch.addcmul(given, self.own, signal))
             change = self.difference(torch.addcmul(y, self.back, total))
             dual = torch.addcmul(dual, self.beta, change)
-            kept = self.project(dual, keep)
+            jacobian = self.project(dual, save)
             total = self.divergence(self.weight * dual)
             signal = y.addcmul_(self.back, total)
-            if kept is not None:
-                every.append(kept)
+            if jacobian is not None:
+                jacobians.append(jacobian)
         torch.div(signal, self.scale, out=out)
-        return every
+        return jacobians
 
-    def backward(self, grad: Tensor, grad_x: Tensor, kept: list[Kept]) -> None:
+    def backward(self, grad: Tensor, grad_x: Tensor, jacobians: list[Jacobian]) -> None:
         """Fills `grad_x` with the gradient of <grad, F>; names with bar are cotangents."""
         grad = with_runs(grad)
         signal_bar = grad / self.scale
         given_bar, ahead_bar = torch.zeros_like(grad), torch.zeros_like(grad)
         dual_bar = grad.new_zeros(len(self.tail), *grad.shape[1:])
-        for one in reversed(kept):
+        for one in reversed(jacobians):
             total_bar = self.back * (signal_bar + ahead_bar)
             dual_bar.add_(self.difference(total_bar).mul_(self.weight))
             if one.rows is not None and one.along is not None:

@@ -14,6 +14,7 @@ from elasticgnn.problem import EdgePenalty, ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes, step_sizes
 
 IMPLEMENTATIONS = ("auto", "fused", "reference")
+GRADIENTS = ("none", "x", "all")  # of nothing, x alone, weights or step sizes too; numbers in C++
 MEMORY_MODES = ("fast", "lean", "half")
 HALF = (torch.float16, torch.bfloat16)
 
@@ -28,7 +29,7 @@ class Request:
     edge_penalty: EdgePenalty
     concavity: float  # of it, 0 where it has none
     steps: int
-    gradients: str  # "none", "x" (of x alone) or "all" (of weights or step sizes too)
+    gradients: str  # one of GRADIENTS
     memory: str
     implementation: str
     is_watched: bool  # by torch.compile, torch.func, a dispatch mode or a subclass of Tensor

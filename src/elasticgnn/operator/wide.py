@@ -1,6 +1,6 @@
 """The route of wide rows: one run, any norm; with the gradient of x for the l21 norm.
 
-Each projection keeps its active rows for the gradient, those that it moved, and no states. The
+Each projection saves its active rows for the gradient, those that it moved, and no states. The
 rows of short float32 signals take operator/packed.py instead.
 """
 
@@ -12,10 +12,11 @@ from torch import Tensor
 from elasticgnn.graph.tiling import Tiles
 from elasticgnn.kernels import native
 from elasticgnn.operator import general
-from elasticgnn.operator.keeping import lean_rows
-from elasticgnn.operator.kept import Kept, TooMuch, fresh, propagate_kept
+from elasticgnn.operator.autograd import propagate_saving
+from elasticgnn.operator.checkpoints import lean_rows
 from elasticgnn.operator.kernel_call import address, fading_line, form_number, in_memory, kernel
 from elasticgnn.operator.request import Request, refusal_of_direct_call
+from elasticgnn.operator.saved_rows import MemoryLimitError, SavedRows, fresh
 
 loops: Any = native  # not None where this module's functions are called
 
@@ -35,7 +36,7 @@ def refusal(request: Request) -> str | None:
 def run(request: Request) -> Tensor:
     """x after the steps; differentiable in x.
 
-    With memory="lean" active rows are kept as long as they weigh less than checkpoints and
+    With memory="lean" active rows are saved as long as they weigh less than checkpoints and
     replays would; beyond that the general loops start again, with those.
     """
     if request.gradients == "none":
@@ -49,14 +50,14 @@ def run(request: Request) -> Tensor:
     rows_that_pay = lean_rows(steps, request.graph.num_edges / len(x))
     try:
         return propagate_active(request, int(rows_that_pay * x.numel() * x.element_size()))
-    except TooMuch:
+    except MemoryLimitError:
         return general.run(request)
 
 
 def propagate_active(request: Request, limit: int | None = None) -> Tensor:
-    """x after the steps, of which only active rows are kept. TooMuch: beyond `limit` bytes."""
+    """x after the steps, of which only active rows are saved, at most `limit` bytes."""
     route, edge_penalty = _route(request, limit), request.edge_penalty
-    return propagate_kept(request.x, request.graph, request.sizes, route, edge_penalty)
+    return propagate_saving(request.x, request.graph, request.sizes, route, edge_penalty)
 
 
 def _route(request: Request, limit: int | None = None) -> "_Wide":
@@ -93,22 +94,22 @@ class _Wide(NamedTuple):
     def tile_arguments(self) -> tuple[Any, ...]:
         return len(self.tiles.first_node) - 1, addresses(self.tiles)
 
-    def run(self, x: Tensor, out: Tensor, kept: tuple[int, int], more: Any) -> None:
+    def run(self, x: Tensor, out: Tensor, saved: tuple[int, int], more: Any) -> None:
         rows = (x.data_ptr(), out.data_ptr())
         call = kernel("wide_forward", x.dtype)
-        call(*self.arguments(), *rows, *self.tile_arguments(), kept, more)
+        call(*self.arguments(), *rows, *self.tile_arguments(), saved, more)
 
-    def forward(self, x: Tensor, out: Tensor) -> Kept:
+    def forward(self, x: Tensor, out: Tensor) -> SavedRows:
         # where the active rows of each chunk begin, and which edges are active
         chunks = self.tiles.num_chunks(loops.wide_chunk_edges)
-        kept = Kept(self.steps * chunks, self.steps * self.shape[1], self.limit)
-        self.run(x, out, kept.addresses, kept.more)
-        return kept
+        saved = SavedRows(self.steps * chunks, self.steps * self.shape[1], self.limit)
+        self.run(x, out, saved.addresses, saved.more)
+        return saved
 
-    def backward(self, grad: Tensor, grad_x: Tensor, kept: Kept) -> None:
+    def backward(self, grad: Tensor, grad_x: Tensor, saved: SavedRows) -> None:
         rows = (grad.data_ptr(), grad_x.data_ptr())
         call = kernel("wide_backward", grad.dtype)
-        call(*self.arguments(), *rows, *self.tile_arguments(), kept.addresses)
+        call(*self.arguments(), *rows, *self.tile_arguments(), saved.addresses)
 
 
 def addresses(tensors: tuple[Tensor, ...]) -> tuple[int, ...]:

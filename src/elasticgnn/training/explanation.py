@@ -87,22 +87,23 @@ def explain(
     """
     if not 0 <= node < task.num_nodes:
         raise ValueError(f"node must be in 0..{task.num_nodes - 1}, got {node}")
-    scene = Scene.around(trained, task, node)
-    said = scene.probabilities(scene.graph, scene.features)
-    target = class_number(trained, label) if label is not None else int(said[scene.centre].argmax())
-    nobody = Graph.from_edge_index(torch.empty(2, 0, dtype=torch.int64), scene.graph.num_nodes)
+    around = Neighbourhood.of(trained, task, node)
+    said = around.probabilities(around.graph, around.features)
+    best_class = int(said[around.centre].argmax())
+    target = best_class if label is None else class_number(trained, label)
+    no_edges = Graph.from_edge_index(torch.empty(2, 0, dtype=torch.int64), around.graph.num_nodes)
     names = node_names(task)
     best = [trained.class_names[k] for k in said.argmax(1).tolist()]
-    here = float(said[scene.centre, target])
+    here = float(said[around.centre, target])
 
     def effect(graph: Graph, features: Tensor | SparseFeatures) -> float:
-        return here - float(scene.probabilities(graph, features)[scene.centre, target])
+        return here - float(around.probabilities(graph, features)[around.centre, target])
 
     neighbours = [
         NeighbourEffect(
-            int(scene.nodes[other]), names[int(scene.nodes[other])], best[other], change
+            int(around.nodes[other]), names[int(around.nodes[other])], best[other], change
         )
-        for other, change in neighbour_effects(scene, effect)
+        for other, change in neighbour_effects(around, effect)
     ]
     known = trained.with_known_columns(task)
     return Explanation(
@@ -110,10 +111,10 @@ def explain(
         names[node],
         trained.class_names[target],
         here,
-        here - effect(nobody, scene.features),
+        here - effect(no_edges, around.features),
         tuple(sorted(neighbours, key=lambda part: -abs(part.effect))),
-        feature_effects(trained, known, scene, effect),
-        scene.num_neighbours,
+        feature_effects(trained, known, around, effect),
+        around.num_neighbours,
         0 if trained.nodes is not None else known.num_features,
     )
 
@@ -126,7 +127,7 @@ def class_number(trained: TrainedModel, label: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class Neighbourhood:
     """The part of a graph that a node's prediction depends on; centre: the node's place in it."""
 
     trained: TrainedModel
@@ -136,7 +137,7 @@ class Scene:
     centre: int
 
     @classmethod
-    def around(cls, trained: TrainedModel, task: NodeTask, node: int) -> Scene:
+    def of(cls, trained: TrainedModel, task: NodeTask, node: int) -> Neighbourhood:
         """All nodes whose features, or whose degree, can reach the node's prediction."""
         ready = trained.prepared(task)
         nodes = within(task.graph, node, reach(trained))
@@ -146,7 +147,7 @@ class Scene:
 
     @torch.no_grad()
     def probabilities(self, graph: Graph, features: Tensor | SparseFeatures) -> Tensor:
-        """What the model says of the scene's nodes with another graph or other features."""
+        """What the model says of its nodes with another graph or other features."""
         logits = forward_on(self.trained.model.eval(), features, graph)(None)
         return tempered(logits.double().softmax(1), self.trained.temperature, self.trained.bias)
 
@@ -187,32 +188,32 @@ def within(graph: Graph, node: int, steps: int) -> Tensor:
 Effect = Callable[[Graph, Tensor | SparseFeatures], float]
 
 
-def neighbour_effects(scene: Scene, effect: Effect) -> list[tuple[int, float]]:
-    """Each neighbour's place in the scene and its effect; of many, those of the heaviest edges."""
-    graph, links = scene.graph, scene.links
+def neighbour_effects(around: Neighbourhood, effect: Effect) -> list[tuple[int, float]]:
+    """Each neighbour's place around the centre and its effect; of many, of the heaviest edges."""
+    graph, links = around.graph, around.links
     heaviest = torch.argsort(graph.weight[links], descending=True, stable=True)
     found = []
     for link in links[heaviest[:MOST]].tolist():
         pair = torch.stack([graph.tail[link], graph.head[link]])
-        other = int(pair.sum()) - scene.centre
+        other = int(pair.sum()) - around.centre
         without = graph.with_edges_flipped(pair[None])
-        found.append((other, effect(without, scene.features)))
+        found.append((other, effect(without, around.features)))
     return found
 
 
 def feature_effects(
-    trained: TrainedModel, known: NodeTask, scene: Scene, effect: Effect
+    trained: TrainedModel, known: NodeTask, around: Neighbourhood, effect: Effect
 ) -> tuple[FeatureEffect, ...]:
     """The node's own features that are not neutral; none of a model that knows only ids."""
     if trained.nodes is not None:
         return ()
-    dense = isinstance(scene.features, Tensor)
-    row = row_of(scene.features, scene.centre)
-    given = row_of(known.features, int(scene.nodes[scene.centre]))
+    dense = isinstance(around.features, Tensor)
+    row = row_of(around.features, around.centre)
+    given = row_of(known.features, int(around.nodes[around.centre]))
     names = known.feature_names or tuple(f"column {k}" for k in range(known.num_features))
     largest = torch.argsort(row.abs(), descending=True, stable=True)[:MOST].tolist()
     found = [
-        FeatureEffect(k, names[k], float(given[k]), effect(scene.graph, without(scene, k)))
+        FeatureEffect(k, names[k], float(given[k]), effect(around.graph, without(around, k)))
         for k in largest
         if dense or float(row[k]) != 0
     ]
@@ -225,12 +226,12 @@ def row_of(features: Tensor | SparseFeatures, node: int) -> Tensor:
     return rows.to_dense()[0] if isinstance(rows, SparseFeatures) else rows[0]
 
 
-def without(scene: Scene, column: int) -> Tensor | SparseFeatures:
-    """The scene's features with the centre's value in `column` at 0, which is neutral."""
-    features = scene.features
+def without(around: Neighbourhood, column: int) -> Tensor | SparseFeatures:
+    """The features with the centre's value in `column` at 0, which is neutral."""
+    features = around.features
     if isinstance(features, SparseFeatures):
-        hit = (features.row == scene.centre) & (features.column == column)
+        hit = (features.row == around.centre) & (features.column == column)
         return features.with_value(torch.where(hit, 0.0, features.value))
     changed = features.clone()
-    changed[scene.centre, column] = 0
+    changed[around.centre, column] = 0
     return changed

@@ -1,10 +1,10 @@
 """The two launches of a step's adjoint: the same gathers, in the other order.
 
-With h the cotangent of Z after the step, J the Jacobian of the projection at the kept row a:
+With h the cotangent of Z after the step, J the Jacobian of the projection at the saved row a:
 
-    pull_edges   h_p = T_p - gamma w_p (Q_i - Q_j),  T_p <- J_p h_p
-                 A_i = beta s_i^2 sum_p T_p,         P_i = H_i + A_i,    gx_i += gamma P_i
-    push_nodes   H_i <- (1 - gamma) P_i - pull s_i^2 sum_p w_p (P_i - P_j),    Q_i = H_i + A_i
+    adjoint_edges  h_p = T_p - gamma w_p (Q_i - Q_j),  T_p <- J_p h_p
+                   A_i = beta s_i^2 sum_p T_p,         P_i = H_i + A_i,    gx_i += gamma P_i
+    adjoint_nodes  H_i <- (1 - gamma) P_i - smoothing s_i^2 sum_p w_p (P_i - P_j),  Q_i = H_i + A_i
 
 H, P, Q are s^2 times the cotangents of the scaled rows. With ALL the gradients of weights, scales
 and step sizes are summed beside: each number has one writer, its node or the lower end of its edge.
@@ -17,11 +17,11 @@ with optional_imports():
     import triton.language as tl
 
 from elasticgnn.operator.triton.device_functions import (
+    apply_jacobian,
     load_line,
     node_tile,
     program_nodes,
     project,
-    pull_back,
     slot_tile,
 )
 
@@ -32,7 +32,7 @@ def _add(place, value, mask):
 
 
 @triton.jit
-def _pull(
+def _adjoint_edge(
     first, last, run, runs, width, order, start, column, edge, weight, scale, sizes,
     q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight, node_stride,
     FORM: tl.constexpr, ALL: tl.constexpr, HALF: tl.constexpr,
@@ -58,7 +58,7 @@ def _pull(
         w = tl.load(weight + e, mask=live, other=0.0)
         cotangent = tl.where(upward[:, :, None], before, -before)
         cotangent -= gamma * w[:, :, None] * difference
-        product, by_radius, by_beta = pull_back(
+        product, by_radius, by_beta = apply_jacobian(
             row, cotangent, radius, fade, slope, fade_beta, slope_beta, FORM
         )
         tl.store(t_next + edge_at, product, mask=wide & upward[:, :, None])
@@ -97,7 +97,7 @@ def _pull(
 
 
 @triton.jit
-def pull_edges(
+def adjoint_edges(
     order, start, column, edge, hubs, weight, scale, sizes,
     q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight,
     num_nodes, runs, width, hub_programs, node_stride,
@@ -109,13 +109,13 @@ def pull_edges(
     run = tl.program_id(1)
     if first < last:
         if is_hub:
-            _pull(
+            _adjoint_edge(
                 first, first + 1, run, runs, width, order, start, column, edge, weight, scale,
                 sizes, q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight,
                 node_stride, FORM, ALL, HALF, 1, HUB_S, D,
             )  # fmt: skip
         else:
-            _pull(
+            _adjoint_edge(
                 first, last, run, runs, width, order, start, column, edge, weight, scale,
                 sizes, q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight,
                 node_stride, FORM, ALL, HALF, N, S, D,
@@ -130,7 +130,7 @@ def _push(
 ):  # fmt: skip
     tile = node_tile(first, last, run, runs, width, order, start, N, D)
     node, there, begin, end, at, inside = tile
-    gamma, pull = tl.load(sizes + runs + run), tl.load(sizes + 3 * runs + run)
+    gamma, smoothing = tl.load(sizes + runs + run), tl.load(sizes + 3 * runs + run)
     own = tl.load(p + at, mask=inside, other=0.0)
     total = own * 0.0
     signal = own * 0.0
@@ -146,10 +146,10 @@ def _push(
         if ALL:
             delta = signal[:, None, :] - tl.load(g + other_at, mask=wide, other=0.0)
             roughness += tl.sum(w[:, :, None] * delta, 1)
-            gain = -pull * tl.sum(tl.where(wide, difference * delta, 0.0), 2)
+            gain = -smoothing * tl.sum(tl.where(wide, difference * delta, 0.0), 2)
             _add(by_weight + e * runs + run, gain, live & (other > node[:, None]))
     s = tl.load(scale + node, mask=there, other=0.0)[:, None]
-    before = (1.0 - gamma) * own - pull * s * s * total
+    before = (1.0 - gamma) * own - smoothing * s * s * total
     tl.store(h + at, before, mask=inside)
     tl.store(q + at, before + tl.load(a + at, mask=inside, other=0.0), mask=inside)
     if ALL:
@@ -157,7 +157,7 @@ def _push(
 
 
 @triton.jit
-def push_nodes(
+def adjoint_nodes(
     order, start, column, edge, hubs, weight, scale, sizes, p, a, h, q, g, sums, by_weight,
     num_nodes, runs, width, hub_programs, node_stride, ALL: tl.constexpr,
     N: tl.constexpr, S: tl.constexpr, HUB_S: tl.constexpr, D: tl.constexpr,

@@ -86,14 +86,14 @@ def project(a, radius, start, slope, FORM: tl.constexpr):
         return tl.minimum(above, radius, propagate_nan=tl.PropagateNan.ALL)
     else:
         length = tl.sqrt(tl.sum(a * a, 2))
-        outside = length > radius
-        safe = tl.where(outside, length, 1.0)
+        active = length > radius
+        safe = tl.where(active, length, 1.0)
         phi, _, _, _ = row_profile(safe, radius, start, slope, 0.0, 0.0, FORM)
-        return a * tl.where(outside, phi / safe, 1.0)[:, :, None]
+        return a * tl.where(active, phi / safe, 1.0)[:, :, None]
 
 
 @triton.jit
-def pull_back(a, h, radius, start, slope, start_beta, slope_beta, FORM: tl.constexpr):
+def apply_jacobian(a, h, radius, start, slope, start_beta, slope_beta, FORM: tl.constexpr):
     """h (N, S, D) times the Jacobian of `project` at a; h times its slopes in radius and beta."""
     if FORM == BOX:
         above, below = a > radius, a < -radius
@@ -102,12 +102,12 @@ def pull_back(a, h, radius, start, slope, start_beta, slope_beta, FORM: tl.const
         return product, by_radius, by_radius * 0.0
     else:
         length = tl.sqrt(tl.sum(a * a, 2))
-        outside = length > radius
-        safe = tl.where(outside, length, 1.0)
-        along = tl.where(outside, tl.sum(a * h, 2) / safe, 0.0)
+        active = length > radius
+        safe = tl.where(active, length, 1.0)
+        along = tl.where(active, tl.sum(a * h, 2) / safe, 0.0)
         phi, by_length, by_radius, by_beta = row_profile(
             safe, radius, start, slope, start_beta, slope_beta, FORM
         )
-        factor = tl.where(outside, phi / safe, 1.0)
+        factor = tl.where(active, phi / safe, 1.0)
         radial = (by_length - factor) * along / safe
         return factor[:, :, None] * h + radial[:, :, None] * a, along * by_radius, along * by_beta

@@ -30,10 +30,10 @@ def _smooth(
         theirs = tl.load(g + other_at, mask=wide, other=0.0)
         w = tl.load(weight + e, mask=live, other=0.0)
         total += tl.sum(w[:, :, None] * (own[:, None, :] - theirs), 1)
-    gamma, pull = tl.load(sizes + runs + run), tl.load(sizes + 3 * runs + run)
+    gamma, smoothing = tl.load(sizes + runs + run), tl.load(sizes + 3 * runs + run)
     s = tl.load(scale + node, mask=there, other=0.0)[:, None]
     fixed = s * tl.load(x + at, mask=inside, other=0.0) - tl.load(v + at, mask=inside, other=0.0)
-    new = gamma * fixed + (1.0 - gamma) * own - pull * s * s * total
+    new = gamma * fixed + (1.0 - gamma) * own - smoothing * s * s * total
     tl.store(u + at, new, mask=inside)
 
 
@@ -121,7 +121,7 @@ def replay_edges(
     tail, head, sizes, u, z, ascended, num_edges, runs, width, steps, u_stride, edge_stride,
     FORM: tl.constexpr, FROM_ZERO: tl.constexpr, E: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
-    """The rows a = z + beta (U_tail - U_head) of `steps` steps from kept U: edges need no others.
+    """The rows a = z + beta (U_tail - U_head) of `steps` steps from saved U: edges need no others.
 
     u holds the steps `u_stride` numbers apart, `ascended` (steps, m, R, d) `edge_stride` apart.
     """

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from elasticgnn.operator.fused_op import Arguments, gradient_shapes
-from elasticgnn.operator.keeping import Keeping, plan_device_keeping
+from elasticgnn.operator.checkpoints import Checkpoints, plan_device_checkpoints
+from elasticgnn.operator.fused_loops import Arguments, gradient_shapes
 from elasticgnn.operator.kernel_call import form_number, in_memory
 from elasticgnn.operator.triton.tables import tables_of, tile_for
 from elasticgnn.operator.triton.work import Cotangents, State, Work
@@ -16,7 +16,7 @@ from elasticgnn.problem.penalties.registry import penalty_by_name
 def work_of(given: Arguments) -> Work:
     """The launches of a call of the operator."""
     x = in_memory(given.x)
-    sizes = [given.lambda1, given.gamma, given.beta, given.pull]
+    sizes = [given.lambda1, given.gamma, given.beta, given.smoothing]
     edge_penalty = penalty_by_name(given.norm, given.concavity)
     sizes += [torch.zeros_like(given.beta) + part for part in edge_penalty.line(given.beta)]
     tables = tables_of(given.start, given.column, given.edge)
@@ -32,19 +32,19 @@ def forward(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
         out = given.x.clone(memory_format=torch.contiguous_format)
         return out, out.new_empty(0), out.new_empty(0)
     work = work_of(given)
-    plan = plan_device_keeping(given.steps, given.keep, given.lean)
-    nodes = work.x.new_empty(plan.num_nodes_kept, *work.x.shape)
-    duals = work.edge_rows(plan.num_duals_kept, dtype=work.dual_dtype)
+    plan = plan_device_checkpoints(given.steps, given.gradients, given.lean)
+    nodes = work.x.new_empty(plan.num_nodes, *work.x.shape)
+    duals = work.edge_rows(plan.num_duals, dtype=work.dual_dtype)
     state = run_steps(work, work.start_state(), given.steps, plan, nodes, duals)
     return state.g / work.scale[:, None, None], nodes.flatten(), duals.flatten()
 
 
 def run_steps(
-    work: Work, state: State, steps: int, plan: Keeping, nodes: Tensor, duals: Tensor
+    work: Work, state: State, steps: int, plan: Checkpoints, nodes: Tensor, duals: Tensor
 ) -> State:
-    """The state after the steps; what the plan keeps goes to `nodes` and `duals`.
+    """The state after the steps; what the plan saves goes to `nodes` and `duals`.
 
-    Kept of every step: U, or G, U and the V after it; else G at the steps whose dual is kept.
+    Saved of every step: U, or G, U and the V after it; else G at the steps whose dual is saved.
     """
     scratch, last = torch.empty_like(work.x), state.g
     spare = torch.empty_like(state.z)
@@ -79,7 +79,7 @@ def backward(
         return (grad.clone(memory_format=torch.contiguous_format), *others)
     work = work_of(given)
     carried = _start_cotangents(work, in_memory(grad))
-    plan = plan_device_keeping(given.steps, given.keep, given.lean)
+    plan = plan_device_checkpoints(given.steps, given.gradients, given.lean)
     nodes = nodes.view(-1, *work.x.shape)
     duals = duals.view(-1, work.num_edges, *work.x.shape[1:])
     _walk_back(work, carried, given, plan, (nodes, duals))
@@ -103,12 +103,16 @@ def _start_cotangents(work: Work, grad: Tensor) -> Cotangents:
 
 
 def _walk_back(
-    work: Work, carried: Cotangents, given: Arguments, plan: Keeping, kept: tuple[Tensor, Tensor]
+    work: Work,
+    carried: Cotangents,
+    given: Arguments,
+    plan: Checkpoints,
+    saved: tuple[Tensor, Tensor],
 ) -> None:
-    """The adjoint of all steps, in segments between kept duals, the last first."""
-    nodes, duals = kept
+    """The adjoint of all steps, in segments between saved duals, the last first."""
+    nodes, duals = saved
     before, after = work.edge_rows(), work.edge_rows()
-    rows = 3 if given.keep == 2 else 1
+    rows = 3 if given.gradients == "all" else 1
     ascended = work.edge_rows(min(plan.every, given.steps))
     for first in reversed(range(0, given.steps, plan.every)):
         count = min(plan.every, given.steps - first)
@@ -127,8 +131,8 @@ def _walk_back(
             before, after = after, before
 
 
-def _first_v(work: Work, nodes: Tensor, z: Tensor | None, first: int, plan: Keeping) -> Tensor:
-    """V at the start of a segment: kept, or that of the kept dual."""
+def _first_v(work: Work, nodes: Tensor, z: Tensor | None, first: int, plan: Checkpoints) -> Tensor:
+    """V at the start of a segment: saved, or that of the saved dual."""
     if z is not None and plan.all_nodes:
         return nodes[3 * first - 1]
     v = torch.zeros_like(work.x)
@@ -147,14 +151,14 @@ def _run_again(
         state = State(nodes[place].clone(), state.v, z.clone())
     part = work.x.new_empty(count * rows, *work.x.shape)
     none = work.edge_rows(0)
-    run_steps(work, state, count, Keeping(count, True, len(part), 0), part, none)
+    run_steps(work, state, count, Checkpoints(count, True, len(part), 0), part, none)
     return part
 
 
 def _scale_gradient(work: Work, sums: Tensor, ends: Tensor) -> Tensor:
     """The gradient (n,) of the scale: `ends` (n, R) is what start and end of the steps give."""
-    gamma, pull, scale = work.sizes[1], work.sizes[3], work.scale[:, None]
-    inner = 2 * pull * sums[4] / scale + 2 * gamma * sums[3] / scale**3
+    gamma, smoothing, scale = work.sizes[1], work.sizes[3], work.scale[:, None]
+    inner = 2 * smoothing * sums[4] / scale + 2 * gamma * sums[3] / scale**3
     return (ends / scale + inner).sum(1)
 
 

@@ -7,9 +7,7 @@ from torch import Tensor
 
 from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
 from elasticgnn.operator import fused_op
-from elasticgnn.operator.general import KEEP
 from elasticgnn.operator.request import Request, is_recorded
-from elasticgnn.operator.shapes import with_runs
 from elasticgnn.operator.triton.tables import WIDEST
 
 DEVICES = ("cuda",)  # torch calls AMD's devices so too
@@ -52,9 +50,4 @@ def _register() -> None:
 def run(request: Request) -> Tensor:
     """x after the steps; differentiable in x, weights and step sizes."""
     _register()
-    x, slots = request.x, request.graph._slots
-    tables = (*request.graph._cast(x.dtype), slots.start, slots.column, slots.edge)
-    options = (request.norm, request.concavity, request.steps)
-    kept = (KEEP[request.gradients], request.memory, True)  # no look at the device for lambda1
-    signal = fused_op.propagate(with_runs(x), *tables, *request.sizes, *options, *kept)[0]
-    return signal.view(x.shape)
+    return fused_op.propagate_request(request, True)  # no look at the device for lambda1

@@ -86,7 +86,7 @@ class Work:
         self._ascend(state, after, u, moves=True)
 
     def restore_v(self, z: Tensor, v: Tensor) -> None:
-        """V of a dual that was kept."""
+        """V of a dual that was saved."""
         self._ascend(State(v, v, z), State(v, v, z), v, moves=False)
 
     def _ascend(self, state: State, after: State, u: Tensor, *, moves: bool) -> None:
@@ -126,7 +126,7 @@ class Work:
         stride = self.x.shape[0] * self.x.shape[1]
         rows = (q, h, before, ascended, after, a, p, by_x, self.x, g, u, v, v_next)
         meta: dict[str, Any] = {"FORM": self.form, "ALL": nodes is not None}
-        pull, push = adjoint_kernels.pull_edges, adjoint_kernels.push_nodes
-        self._over_nodes(pull, *rows, sums, by_weight, stride, **meta, HALF=self.half)
+        kernel = adjoint_kernels.adjoint_edges
+        self._over_nodes(kernel, *rows, sums, by_weight, stride, **meta, HALF=self.half)
         rest = (p, a, h, q, g, sums[4], by_weight, stride)
-        self._over_nodes(push, *rest, ALL=nodes is not None)
+        self._over_nodes(adjoint_kernels.adjoint_nodes, *rest, ALL=nodes is not None)

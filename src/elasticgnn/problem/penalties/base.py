@@ -133,11 +133,11 @@ class ProjectedPenalty(EdgePenalty):
         return self.majoriser.project(dual, lambda1, 1.0)
 
 
-def rows_outside(dual: Tensor, radius: Strength) -> tuple[Tensor, Tensor]:
+def active_rows(dual: Tensor, radius: Strength) -> tuple[Tensor, Tensor]:
     """Which rows are longer than `radius`, and their lengths; for the others some number > 0.
 
     A row of zeros has a length without a second derivative: it must not even be computed.
     """
     with torch.no_grad():
-        outside = torch.linalg.vector_norm(dual, dim=-1, keepdim=True) > radius
-    return outside, torch.linalg.vector_norm(torch.where(outside, dual, 1), dim=-1, keepdim=True)
+        active = torch.linalg.vector_norm(dual, dim=-1, keepdim=True) > radius
+    return active, torch.linalg.vector_norm(torch.where(active, dual, 1), dim=-1, keepdim=True)

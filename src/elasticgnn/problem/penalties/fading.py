@@ -12,7 +12,7 @@ from elasticgnn.problem.penalties.base import (
     Line,
     ProjectedPenalty,
     Strength,
-    rows_outside,
+    active_rows,
 )
 from elasticgnn.problem.penalties.l21 import L21
 
@@ -33,10 +33,10 @@ class FadingPenalty(ProjectedPenalty):
     def project(self, dual: Tensor, lambda1: Strength, beta: Strength) -> Tensor:
         """Rows inside the ball of lambda1 stay, longer ones follow `line` (firm thresholding)."""
         start, slope, *_ = self.line(beta)
-        outside, length = rows_outside(dual, lambda1)
+        active, length = active_rows(dual, lambda1)
         fading = (start * lambda1 - slope * length).clamp(min=0)
         most = torch.as_tensor(lambda1, dtype=dual.dtype, device=dual.device)
-        return dual * torch.where(outside, torch.minimum(fading, most) / length, 1)
+        return dual * torch.where(active, torch.minimum(fading, most) / length, 1)
 
     @property
     def curvature(self) -> float:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from elasticgnn.problem.penalties.base import ProjectedPenalty, Strength, rows_outside
+from elasticgnn.problem.penalties.base import ProjectedPenalty, Strength, active_rows
 
 
 @dataclass(frozen=True)
@@ -23,5 +23,5 @@ class L21(ProjectedPenalty):
 
     def project(self, dual: Tensor, lambda1: Strength, beta: Strength) -> Tensor:
         """Rows onto the ball of radius lambda1."""
-        outside, length = rows_outside(dual, lambda1)
-        return dual * torch.where(outside, lambda1 / length, 1)
+        active, length = active_rows(dual, lambda1)
+        return dual * torch.where(active, lambda1 / length, 1)

@@ -1,4 +1,4 @@
-// Where the rows outside the ball go: how many there are is known only when a chunk is done.
+// Where the active rows go: how many there are is known only when a chunk is done.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct Piece {
     ++done, --left;
     return true;
   }
-  // Floats that the rows of a chunk take if all are outside; 16 more, because rows are written
+  // Floats that the rows of a chunk take if all are active; 16 more, because rows are written
   // whole.
   static std::size_t most_floats(const PackedProblem& problem, int lanes, std::int64_t chunk) {
     const PackedGraph& g = problem.graph;

@@ -10,7 +10,7 @@
 //
 // For the gradient of x the adjoint needs the Jacobian of each projection: the identity for rows
 // inside the ball, else r (I - u u') with u = Z / lambda1 and r = lambda1 / |Z before|. So what is
-// kept of a step is a bit for every row, and Z and r of the rows outside. Of a projection onto a
+// kept of a step is a bit for every row, and Z and r of the active rows. Of a projection onto a
 // box (the l1 norm) it is a bit for every number.
 #pragma once
 
@@ -57,7 +57,7 @@ struct PackedProblem {
   }
 };
 
-// Rows outside the ball, step by step and chunk by chunk.
+// Active rows, step by step and chunk by chunk.
 struct PackedKept {
   const float**
       rows;  // (steps, chunks): where the chunk's rows begin, with r width + 1 floats each

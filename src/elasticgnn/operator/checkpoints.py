@@ -1,38 +1,48 @@
-"""How much of the forward pass is kept for the gradient of the fused operator."""
+"""Which states of the forward pass are saved for the gradient of the fused operator."""
 
 import math
 from typing import NamedTuple
 
 
-class Keeping(NamedTuple):
+class Checkpoints(NamedTuple):
     """What the forward pass leaves for the adjoint: node rows, and the dual at some steps."""
 
-    every: int  # the dual is kept at steps every, 2 every, ...
-    all_nodes: bool  # node rows of every step, or only those of the kept steps
-    num_nodes_kept: int
-    num_duals_kept: int
+    every: int  # the dual is saved at steps every, 2 every, ...
+    all_nodes: bool  # node rows of every step, or only those of the same steps
+    num_nodes: int  # how often rows of all nodes are saved
+    num_duals: int
 
 
 FAST_EVERY = 4
-ROOMY = 1 << 28  # bytes that many runs side by side may keep to replay nothing
+ROOMY = 1 << 28  # bytes that many runs side by side may take to replay nothing
 
 
-def plan_keeping(
-    steps: int, keep: int, lean: bool, use_dual: bool, ratio: float = 2.0, state_bytes: int = 0
-) -> Keeping:
-    """The memory of one call; `keep` is 0 (nothing), 1 (gradient of x) or 2 (all gradients).
+def plan_checkpoints(
+    steps: int,
+    gradients: str,
+    lean: bool,
+    use_dual: bool,
+    ratio: float = 2.0,
+    state_bytes: int = 0,
+) -> Checkpoints:
+    """The memory of one call; `gradients` is one of operator/request.py's GRADIENTS.
 
     `ratio` is edges per node: lean mode chooses the checkpoints by what they cost. `state_bytes`
-    is the size of a whole state of many runs, 0 for one run: while all fit, every dual is kept.
+    is the size of a whole state of many runs, 0 for one run: while all fit, every dual is saved.
     """
-    if keep == 0 or not use_dual or steps == 0:
-        return Keeping(max(steps, 1), False, 0, 0)
+    if gradients == "none" or not use_dual or steps == 0:
+        return Checkpoints(max(steps, 1), False, 0, 0)
     every = _lean_interval(steps, ratio) if lean else FAST_EVERY
     if not lean and 0 < state_bytes * steps <= ROOMY:
         every = 1
     duals = (steps - 1) // every
-    nodes = duals if lean else steps * (3 if keep == 2 else 1)
-    return Keeping(every, not lean, nodes, duals)
+    nodes = duals if lean else steps * _rows_per_step(gradients)
+    return Checkpoints(every, not lean, nodes, duals)
+
+
+def _rows_per_step(gradients: str) -> int:
+    """Node rows that the adjoint reads of a step: Ub, and U and Q for gradients of weights too."""
+    return 3 if gradients == "all" else 1
 
 
 def lean_rows(steps: int, ratio: float) -> float:
@@ -53,14 +63,14 @@ def _lean_cost(every: int, steps: int, ratio: float) -> float:
     return (steps - 1) // every * (1 + ratio) + every + working_dual
 
 
-def plan_device_keeping(steps: int, keep: int, lean: bool) -> Keeping:
+def plan_device_checkpoints(steps: int, gradients: str, lean: bool) -> Checkpoints:
     """The memory of one call on a GPU: duals about every sqrt(steps)-th step.
 
-    The rows of a segment are replayed into memory that lasts as long as the segment: kept and
+    The rows of a segment are replayed into memory that lasts as long as the segment: saved and
     replayed together grow like the root of the steps, and node rows with the steps unless lean.
     """
-    if keep == 0 or steps == 0:
-        return Keeping(max(steps, 1), False, 0, 0)
+    if gradients == "none" or steps == 0:
+        return Checkpoints(max(steps, 1), False, 0, 0)
     every = max(FAST_EVERY, math.isqrt(steps))
     duals = (steps - 1) // every
-    return Keeping(every, not lean, duals if lean else steps * (3 if keep == 2 else 1), duals)
+    return Checkpoints(every, not lean, duals if lean else steps * _rows_per_step(gradients), duals)

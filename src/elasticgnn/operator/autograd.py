@@ -1,6 +1,6 @@
-"""The gradient of x through loops that keep what they like, as much as there is.
+"""The gradient of x through loops that save as much as they find, as a torch.autograd.Function.
 
-torch.library's operators promise the shapes of what they keep beforehand; these loops know them
+torch.library's operators promise the shapes of what they save beforehand; these loops know them
 only when they are done.
 """
 
@@ -17,38 +17,6 @@ from elasticgnn.problem.penalties.base import EdgePenalty
 from elasticgnn.problem.step_sizes import StepSizes
 
 
-def fresh(count: int) -> Tensor:
-    """New memory of `count` bytes."""
-    return torch.empty(count, dtype=torch.uint8, device="cpu")
-
-
-class TooMuch(Exception):
-    """The loops would keep more than they may."""
-
-
-class Kept:
-    """A table of `pointers` to rows, `marks` bytes, and memory that the loops ask for on their way.
-
-    With a `limit` (bytes in all) asking for more raises TooMuch.
-    """
-
-    def __init__(self, pointers: int, marks: int, limit: int | None = None) -> None:
-        size = 8 * pointers + marks
-        self.pieces = [fresh(size)]  # the table and the marks, then what the table points to
-        first = self.pieces[0].data_ptr()
-        self.addresses = (first, first + 8 * pointers)
-        self.room = None if limit is None else limit - size
-
-    def more(self, count: int) -> Tensor:
-        """A fresh piece of so many numbers; TooMuch beyond the allowed room."""
-        if self.room is not None:
-            self.room -= count
-            if self.room < 0:
-                raise TooMuch
-        self.pieces.append(fresh(count))
-        return self.pieces[-1]
-
-
 class Route(Protocol):
     """A way through the compiled loops, in both directions; tensors are contiguous."""
 
@@ -59,11 +27,11 @@ class Route(Protocol):
     def forward(self, x: Tensor, out: Tensor) -> Any:
         """Fill `out`; returns what the gradient will need."""
 
-    def backward(self, grad: Tensor, grad_x: Tensor, kept: Any) -> None:
+    def backward(self, grad: Tensor, grad_x: Tensor, saved: Any) -> None:
         """Fill `grad_x`."""
 
 
-def propagate_kept(
+def propagate_saving(
     x: Tensor, graph: Graph, sizes: StepSizes, route: Route, edge_penalty: EdgePenalty
 ) -> Tensor:
     """x after the route's steps; differentiable in x, any number of times."""
@@ -81,7 +49,7 @@ class _Propagate(torch.autograd.Function):
     ) -> Tensor:
         rows = in_memory(x)
         out = torch.empty_like(rows)
-        ctx.route, ctx.kept = route, route.forward(rows, out)
+        ctx.route, ctx.saved = route, route.forward(rows, out)
         ctx.constants, ctx.settings = constants, settings
         ctx.save_for_backward(x)
         return out
@@ -89,9 +57,9 @@ class _Propagate(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         if not torch.is_grad_enabled():  # what was saved is not even looked at
-            return pull_back(grad, ctx.route, ctx.kept), None, None, None
+            return run_backward(grad, ctx.route, ctx.saved), None, None, None
         apply: Any = _Adjoint.apply
-        rest = (ctx.route, ctx.kept, ctx.constants, ctx.settings)
+        rest = (ctx.route, ctx.saved, ctx.constants, ctx.settings)
         return apply(grad, *ctx.saved_tensors, *rest), None, None, None
 
 
@@ -104,13 +72,13 @@ class _Adjoint(torch.autograd.Function):
         grad: Tensor,
         x: Tensor,
         route: Route,
-        kept: Any,
+        saved: Any,
         constants: tuple[Tensor, ...],
         settings: Settings,
     ) -> Tensor:
         ctx.constants, ctx.settings = constants, settings
         ctx.save_for_backward(grad, x)
-        return pull_back(grad, route, kept)
+        return run_backward(grad, route, saved)
 
     @staticmethod
     def backward(ctx: Any, cotangent: Tensor) -> tuple[Tensor | None, ...]:
@@ -125,9 +93,9 @@ class _Adjoint(torch.autograd.Function):
         return *shaped, None, None, None, None
 
 
-def pull_back(grad: Tensor, route: Route, kept: Any) -> Tensor:
+def run_backward(grad: Tensor, route: Route, saved: Any) -> Tensor:
     """The gradient of x by the compiled loops."""
     grad = in_memory(grad)
     grad_x = torch.empty_like(grad)
-    route.backward(grad, grad_x, kept)
+    route.backward(grad, grad_x, saved)
     return grad_x
