@@ -22,7 +22,9 @@ from elasticgnn.data.own.targets import (
     number_notes,
     number_values,
     one_spelling,
+    without_unknown,
 )
+from elasticgnn.data.own.telling import telling_columns
 from elasticgnn.data.task import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
@@ -52,29 +54,32 @@ def assemble(
         categories=() if features is None else features.categories,
         missing=None if features is None else features.missing,
     )
-    return task if labels is None else with_target(task, labels, place, edges.path, target)
+    if labels is None:
+        return task
+    listed_in = edges.path if features is None else features.path
+    return with_target(task, labels, place, listed_in, target)
 
 
 def with_target(
-    task: NodeTask, labels: LabelRows, place: IdIndex, edge_path: Path, target: Target
+    task: NodeTask, labels: LabelRows, place: IdIndex, node_path: Path, target: Target
 ) -> NodeTask:
     """The task with what is known of its nodes: classes, or numbers."""
-    further = label_columns(labels, place, edge_path)
+    further = label_columns(labels, place, node_path)
     if target == "number":
-        values = number_values(labels, place, edge_path)
+        values = number_values(labels, place, node_path)
         notes = (*task.notes, *number_notes(labels, values))
         return replace(task, values=values, notes=notes, label_columns=further)
-    labels = one_spelling(labels)
-    names, numbers = number_classes(labels, place, edge_path)
-    notes = (*task.notes, *label_notes(labels, names))
-    return replace(task, class_names=names, labels=numbers, notes=notes, label_columns=further)
+    labels = without_unknown(one_spelling(labels))
+    names, numbers = number_classes(labels, place, node_path)
+    task = replace(task, class_names=names, labels=numbers, label_columns=further)
+    return replace(task, notes=(*task.notes, *label_notes(labels, names), *telling_columns(task)))
 
 
-def label_columns(labels: LabelRows, place: IdIndex, edge_path: Path) -> dict[str, tuple[str, ...]]:
+def label_columns(labels: LabelRows, place: IdIndex, node_path: Path) -> dict[str, tuple[str, ...]]:
     """The further columns that were asked for, one text per node, empty where there is none."""
     if not labels.extra:
         return {}
-    nodes = labelled_nodes(labels, place, edge_path).tolist()
+    nodes = labelled_nodes(labels, place, node_path).tolist()
     found = {}
     for name, cells in labels.extra.items():
         texts = [""] * len(place)
@@ -123,6 +128,11 @@ def build_graph(
     pairs, total, merged = merge_rows(index[:, kept], weight[kept])
     if merged:
         notes.append(f"{edges.path.name}: {merged} rows name a pair again, weights added up")
+    if not bool(total.any()):
+        raise ValueError(f"{edges.path} must have a weight above 0, got only 0")
+    alone = len(place) - len(torch.unique(pairs))
+    if alone:
+        notes.append(f"{edges.path.name}: {alone} of {len(place)} nodes have no edge")
     return Graph.from_edge_index(pairs, len(place), total, undirected=True), tuple(notes)
 
 

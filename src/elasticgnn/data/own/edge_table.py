@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 SOURCES = ("source", "src", "from", "tail", "node1", "id1", "u", "i", "a")
 TARGETS = ("target", "dst", "to", "head", "node2", "id2", "v", "j", "b")
 WEIGHTS = ("weight", "w", "edge_weight")
+ROWS = ("", "unnamed: 0", "index", "level_0")  # as pandas names the column of row numbers
 
 
 def read_edge_table(path: Path, layout: TableLayout = USUAL) -> EdgeRows:
@@ -42,12 +44,15 @@ def read_edge_table(path: Path, layout: TableLayout = USUAL) -> EdgeRows:
     wanted = (layout.source, layout.target, layout.weight)
     table = headed(table, looks_like_edge_header(table), wanted)
     source, target, weight = edge_columns(table, layout)
-    notes = () if layout.source else doubtful_header(table)
+    notes = () if layout.source else doubtful_header(table, source, target)
+    weights = None if weight is None else edge_weights(table, weight)
+    if table.header is None and weights is not None:
+        notes = (*notes, weights_by_place(path, weights))
     return EdgeRows(
         path,
         id_array(end_cells(table, source)),
         id_array(end_cells(table, target)),
-        None if weight is None else edge_weights(table, weight),
+        weights,
         table.line,
         notes=(*table.notes, *notes, *unused_columns(table, {source, target, weight})),
     )
@@ -73,7 +78,10 @@ def read_typed_edges(path: Path, layout: TableLayout) -> EdgeRows | None:
         return None
     first = plain.line + (not numbered)
     names = header if not numbered else ("source", "target", "weight")[: len(header)]
-    return edges_of_columns(path, table, names, first, layout)
+    found = edges_of_columns(path, table, names, first, layout)
+    if found is None or not numbered or found.weight is None:
+        return found
+    return replace(found, notes=(*found.notes, weights_by_place(path, found.weight)))
 
 
 def numbers_or_texts(plain: PlainFile, *, has_header: bool) -> pyarrow.Table | None:
@@ -162,10 +170,16 @@ def end_cells(table: Table, position: int) -> list[str]:
     return ids
 
 
-def doubtful_header(table: Table) -> tuple[str, ...]:
+def weights_by_place(path: Path, weights: NDArray[np.float64]) -> str:
+    """A note on weights that no header calls so: times and ids look different."""
+    span = f"{weights.min():.4g} to {weights.max():.4g}"
+    return f"{path.name}: column 3 is read as the weight ({span})"
+
+
+def doubtful_header(table: Table, source: int, target: int) -> tuple[str, ...]:
     """A note on columns taken by their place, or on a first row that may have been a header."""
     if table.header is not None:
-        return columns_by_place(table)
+        return columns_by_place(table, source, target)
     if len(table.rows) < 3:
         return ()
     first = table.rows[0]
@@ -175,14 +189,13 @@ def doubtful_header(table: Table) -> tuple[str, ...]:
     return (f"{table.path.name}: row {table.line[0]} is read as an edge between {pair}",)
 
 
-def columns_by_place(table: Table) -> tuple[str, ...]:
+def columns_by_place(table: Table, source: int, target: int) -> tuple[str, ...]:
     """What the columns of a header without known names were read as."""
     assert table.header is not None
     if find_name(table.header, SOURCES) is not None:
         return ()
-    names = ", ".join(table.column_name(position) for position in range(table.width))
-    kinds = "source, target, weight" if table.width == 3 else "source, target"
-    return (f"{table.path.name}: columns {names} are read as {kinds}",)
+    names = ", ".join(table.column_name(position) for position in (source, target))
+    return (f"{table.path.name}: columns {names} are read as source, target",)
 
 
 def occurs_below(table: Table, first: list[str]) -> bool:
@@ -219,7 +232,11 @@ def has_digit(cell: str) -> bool:
 
 
 def edge_columns(table: Table, layout: TableLayout) -> tuple[int, int, int | None]:
-    """Positions of source, target and weight: by name, else the first two and a third."""
+    """Positions of source, target and weight: by name, else by place.
+
+    Without a header a third column is the weight. Below a header it is only if it is called so:
+    an amount, a time or a number of the row would be a weight that nobody meant.
+    """
     if table.header is None:
         if table.width > 3:
             raise ValueError(
@@ -228,16 +245,24 @@ def edge_columns(table: Table, layout: TableLayout) -> tuple[int, int, int | Non
             )
         return 0, 1, 2 if table.width == 3 else None
     source, target = chosen(table, layout.source, SOURCES), chosen(table, layout.target, TARGETS)
-    if (source is None) != (target is None) or (source is None and table.width > 3):
+    weight = chosen(table, layout.weight, WEIGHTS)
+    if source is not None and target is not None:
+        return source, target, weight
+    others = [k for k in range(table.width) if k != weight and table.header[k].lower() not in ROWS]
+    in_doubt = len(others) > 2 and (table.width > 3 or never_repeats(table, others[0]))
+    if source is not None or target is not None or in_doubt or len(others) < 2:
         raise ValueError(
-            f"{table.path}, row 1: the header must name the columns 'source' and 'target', "
+            f"{table.path}, row 1: the header must name the columns 'source' and 'target' "
+            f"(--source-column and --target-column say which they are), "
             f"got {short(', '.join(table.header))!r} ({table.width} columns)"
         )
-    weight = chosen(table, layout.weight, WEIGHTS)
-    if source is None or target is None:
-        source, target = 0, 1
-        weight = 2 if table.width == 3 else None
-    return source, target, weight
+    return others[0], others[1], weight
+
+
+def never_repeats(table: Table, position: int) -> bool:
+    """Whether all cells of a column differ, as the ids of rows do and those of nodes do not."""
+    cells = [cells[position] for cells in table.rows]
+    return len(cells) > 2 and len(set(cells)) == len(cells)
 
 
 def edge_weights(table: Table, position: int) -> NDArray[np.float64]:

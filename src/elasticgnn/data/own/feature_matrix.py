@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 
 from elasticgnn.data.own.columns import Columns, codes_of, counts_rows
+from elasticgnn.data.own.edge_table import ROWS
 from elasticgnn.data.own.ids import Ids
 from elasticgnn.data.own.records import FeatureRows
 from elasticgnn.data.own.table import short
 from elasticgnn.features import SparseFeatures
 
-ROW_NUMBERS = ("", "unnamed: 0", "index", "level_0")  # as pandas names the column of row numbers
 CLASS_COLUMNS = ("label", "class")
 DENSE_SHARE = 0.25  # a table with fewer non-zero cells than this is kept sparse
 MOST_WORDS = 100  # different ones of a column, beyond which they are names and no categories
@@ -56,7 +56,7 @@ class MatrixBuilder:
     def is_left_out(self, position: int) -> bool:
         """Whether the column is no feature by its name: row numbers, or the classes themselves."""
         name = self.name(position).lower()
-        if name in ROW_NUMBERS and counts_rows(self.columns, position):
+        if name in ROWS and counts_rows(self.columns, position):
             self.note(position, "counts the rows and is not used")
         elif name in CLASS_COLUMNS and self.columns.names is not None:
             self.note(position, "names classes and is no feature (use --labels for it)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from elasticgnn.data.own.edge_table import has_digit
 from elasticgnn.data.own.feature_table import IDS, id_cells
 from elasticgnn.data.own.ids import id_array
 from elasticgnn.data.own.layout import (
@@ -15,7 +16,7 @@ from elasticgnn.data.own.layout import (
     unused_columns,
 )
 from elasticgnn.data.own.records import LabelRows
-from elasticgnn.data.own.table import Table, is_missing, is_number, plain_name, read_lines
+from elasticgnn.data.own.table import Table, is_missing, is_number, plain_name, read_lines, short
 
 LABELS = ("label", "class", "y", "target", "category", "value")
 
@@ -44,10 +45,13 @@ def read_label_table(path: Path, layout: TableLayout = USUAL) -> LabelRows:
 def looks_like_label_header(table: Table) -> bool:
     """Whether the first row names columns."""
     first = [plain_name(cell).lower() for cell in table.rows[0]]
-    others = [cells[0] for cells in table.rows[1:]]
-    numbered = bool(others) and all(map(is_number, others))
-    named = first[0] in IDS or any(cell in LABELS for cell in first[1:])
-    return named or (numbered and not is_number(first[0]))
+    if first[0] in IDS or any(cell in LABELS for cell in first[1:]):
+        return True
+    if len(table.rows) < 2 or any(is_number(cell) or is_missing(cell) for cell in first):
+        return False
+    below = [[cells[k] for cells in table.rows[1:]] for k in range(table.width)]
+    numbered = any(all(is_number(cell) or is_missing(cell) for cell in cells) for cells in below)
+    return numbered or (not has_digit(first[0]) and all(map(has_digit, below[0])))
 
 
 def label_columns(table: Table, layout: TableLayout) -> tuple[int, int]:
@@ -58,7 +62,14 @@ def label_columns(table: Table, layout: TableLayout) -> tuple[int, int]:
     label = chosen(table, layout.label, LABELS)
     if label is None or label == id_column:
         raise ValueError(
-            f"{table.path}, row 1: columns must be id and label, or one must be called 'label', "
-            f"got {table.width} columns"
+            f"{table.path}, row 1: columns must be id and label, or one must be called 'label' "
+            f"(--label-column says which it is), got {shown(table)}"
         )
     return id_column, label
+
+
+def shown(table: Table) -> str:
+    """The names of the columns, or how many there are."""
+    if table.header is None:
+        return f"{table.width} columns"
+    return f"{short(', '.join(table.header))!r} ({table.width} columns)"

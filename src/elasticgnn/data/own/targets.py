@@ -18,21 +18,24 @@ from elasticgnn.data.own.table import is_number, short
 
 Target = Literal["class", "number"]
 TARGETS: tuple[Target, ...] = ("class", "number")
+LARGEST = 1e100  # of numbers to predict, whose squares are summed
+UNKNOWN = frozenset({"unknown", "unlabeled", "unlabelled", "undefined", "missing", "#n/a"})
 MANY_CLASSES = 20  # more are checked for being numbers or ids
 
 
-def number_values(labels: LabelRows, place: IdIndex, edge_path: Path) -> Tensor:
+def number_values(labels: LabelRows, place: IdIndex, node_path: Path) -> Tensor:
     """Each node's number (n,) float64, NaN where it is unknown."""
     values = torch.full((len(place),), torch.nan, dtype=torch.float64)
-    nodes = labelled_nodes(labels, place, edge_path)
+    nodes = labelled_nodes(labels, place, node_path)
     numbers = np.array([number_or_nan(name) for name in labels.names])
     known = np.array([name is not None for name in labels.names])
-    bad = np.flatnonzero(known & ~np.isfinite(numbers))
+    bad = np.flatnonzero(known & ~(np.abs(numbers) <= LARGEST))  # a square must be finite, too
     if bad.size:
         row = int(bad[0])
         raise ValueError(
             f"{labels.path}, row {labels.line[row]}, column {labels.column}: "
-            f"a target must be a finite number, got {short(str(labels.names[row]))!r}"
+            f"a target must be a finite number of at most {LARGEST:g}, "
+            f"got {short(str(labels.names[row]))!r}"
         )
     values[torch.from_numpy(nodes)] = torch.from_numpy(numbers)
     if len(np.unique(numbers[known])) < 2:
@@ -60,6 +63,18 @@ def one_spelling(labels: LabelRows) -> LabelRows:
     return replace(labels, names=kept, notes=(*labels.notes, note))
 
 
+def without_unknown(labels: LabelRows) -> LabelRows:
+    """Labels whose word for a class that is not known (UNKNOWN) is None, with a note."""
+    strange = sorted({n for n in labels.names if n is not None and n.lower() in UNKNOWN})
+    if not strange:
+        return labels
+    names = [None if name in strange else name for name in labels.names]
+    count = sum(name in strange for name in labels.names)
+    said = " and ".join(map(repr, strange))
+    note = f"{labels.path.name}: {count} labels {said} are read as not known, not as a class"
+    return replace(labels, names=names, notes=(*labels.notes, note))
+
+
 def number_or_nan(name: str | None) -> float:
     """The number that is written, else NaN."""
     return float(name) if name is not None and is_number(name) else float("nan")
@@ -73,13 +88,13 @@ def number_notes(labels: LabelRows, values: Tensor) -> tuple[str, ...]:
 
 
 def number_classes(
-    labels: LabelRows | None, place: IdIndex, edge_path: Path
+    labels: LabelRows | None, place: IdIndex, node_path: Path
 ) -> tuple[tuple[str, ...], Tensor]:
     """Class names, numbers before words, and each node's class number or -1."""
     numbers = torch.full((len(place),), -1, dtype=torch.int64)
     if labels is None:
         return (), numbers
-    nodes = labelled_nodes(labels, place, edge_path)
+    nodes = labelled_nodes(labels, place, node_path)
     names = tuple(sorted({name for name in labels.names if name is not None}, key=natural))
     if len(names) < 2:
         found = f"only {short(names[0])!r}" if names else "none"
@@ -114,30 +129,54 @@ def check_repeated(labels: LabelRows, names: tuple[str, ...]) -> None:
 
 
 def label_notes(labels: LabelRows | None, names: tuple[str, ...]) -> tuple[str, ...]:
-    """What else the label file holds, and names that look like several classes at once."""
+    """What else the label file holds, and names of classes that may not have been meant."""
     if labels is None:
         return ()
+    doubts = (several_at_once(names), two_spellings(names), minus_one(names))
+    return (*labels.notes, *(f"{labels.path.name}: {doubt}" for doubt in doubts if doubt))
+
+
+def several_at_once(names: tuple[str, ...]) -> str:
+    """That a name looks like several classes."""
     known = set(names)
     for sign in ("|", ";", ","):
         several = [n for n in names if sign in n and not known.isdisjoint(n.split(sign))]
         if several:
-            said = f"{labels.path.name}: labels such as {short(several[0])!r} are read as one class"
-            return (*labels.notes, f"{said} each; every node has one class, not several")
-    return labels.notes
+            said = f"labels such as {short(several[0])!r} are read as one class"
+            return f"{said} each; every node has one class, not several"
+    return ""
 
 
-def labelled_nodes(labels: LabelRows, place: IdIndex, edge_path: Path) -> NDArray[np.int64]:
+def two_spellings(names: tuple[str, ...]) -> str:
+    """That names differ in upper and lower case only."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            return f"labels {short(other)!r} and {short(name)!r} are read as two classes"
+    return ""
+
+
+def minus_one(names: tuple[str, ...]) -> str:
+    """That -1 beside classes 0, 1, … is a class."""
+    others = [name for name in names if name != "-1"]
+    if len(others) < 2 or len(others) == len(names) or not all(map(str.isdigit, others)):
+        return ""
+    return "label '-1' is read as a class (leave the cell empty where the class is not known)"
+
+
+def labelled_nodes(labels: LabelRows, place: IdIndex, node_path: Path) -> NDArray[np.int64]:
     """The node of each row; refuses labels of nodes that are not in the graph."""
     found = place.find(labels.ids)
     if not len(found) or int(found.min()) >= 0:
         return found
     if int(found.max()) < 0:
         raise ValueError(
-            f"{labels.path} must label nodes of {edge_path}, got no id in common "
+            f"{labels.path} must label nodes of {node_path}, got no id in common "
             f"(the first is {short(str(labels.ids[0]))!r})"
         )
     row = int(np.argmin(found))
     raise ValueError(
         f"{labels.path}, row {labels.line[row]}, column {labels.id_column}: "
-        f"the node must be in {edge_path}, got {short(str(labels.ids[row]))!r}"
+        f"the node must be in {node_path}, got {short(str(labels.ids[row]))!r}"
     )
