@@ -52,7 +52,7 @@ def train_tuned(
         say(line)
     if output is not None:
         nodes = "all known nodes" if asked.splitting.parts is None else "all but the test nodes"
-        say(f"saved {board.entries[0].family}, trained on {nodes}, as {output}")
+        say(f"saved {called(board.entries[0])}, trained on {nodes}, as {output}")
     if page is not None:
         say(f"wrote the page about it to {page}")
 
@@ -69,7 +69,7 @@ def summary_lines(board: Leaderboard) -> list[str]:
         f"{board.metric}{unit_of(board.metric)}, within the known nodes:",
         head,
         *rows,
-        f"{board.entries[0].family}: {board.metric} {shown(said.value)} (95 % between "
+        f"{called(board.entries[0])}: {board.metric} {shown(said.value)} (95 % between "
         f"{shown(said.low)} and {shown(said.high)}) on {said.nodes} nodes that chose nothing; "
         f"{certainty(board)}, {board.seconds:.0f} s",
         *verdicts(board),
@@ -102,7 +102,12 @@ def row(entry: Entry, shown: Callable[[float], str]) -> str:
     """One line of the leaderboard."""
     spread = f"{shown(entry.validation)} ± {shown(abs(entry.deviation)).lstrip('-')}"
     seen = "" if entry.held_out is None else interval(entry.held_out, shown)
-    return f"{entry.family:22} {entry.tried:5}   {spread:18} {seen}"
+    return f"{called(entry):22} {entry.tried:5}   {spread:18} {seen}"
+
+
+def called(entry: Entry) -> str:
+    """The family, and how many networks of it are meant."""
+    return entry.family if entry.members == 1 else f"{entry.members} x {entry.family}"
 
 
 def verdicts(board: Leaderboard) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from elasticgnn.files import write_whole
+from elasticgnn.training.ensemble import count_members
 from elasticgnn.training.trained_model import TrainedModel
 
 MODEL_FILE = "model.safetensors"
@@ -73,6 +74,7 @@ def settings_of(trained: TrainedModel) -> dict[str, Any]:
         "feature columns": trained.num_features,
         "lambda1, lambda2, norm": f"{settings.lambda1}, {settings.lambda2}, {settings.norm}",
         "steps": settings.steps,
+        "networks": count_members(trained.model),
     }
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from elasticgnn.extras import optional_imports
 from elasticgnn.files import write_whole
-from elasticgnn.nn import ModelSettings, build_model
-from elasticgnn.nn.build import construct
+from elasticgnn.nn import ModelSettings
+from elasticgnn.training.ensemble import construct_members, count_members
 from elasticgnn.training.preparation import Preparation
 from elasticgnn.training.trained_model import TrainedModel
 from elasticgnn.versions import package_versions
@@ -43,6 +44,7 @@ def save_model(trained: TrainedModel, path: Path) -> None:
         "fill": trained.fill,
         "bias": trained.bias,
         "unit": trained.unit,
+        "members": count_members(trained.model),
         "facts": trained.facts,
         "versions": package_versions(PACKAGES),
     }
@@ -55,24 +57,43 @@ def save_model(trained: TrainedModel, path: Path) -> None:
 
 def check_described(trained: TrainedModel) -> None:
     """Refuses a model that its settings would not build again, such as one's own backbone."""
-    ends = trained.num_features, trained.num_outputs
-    other = first_difference(trained.settings, *ends, trained.model.state_dict())
+    shape = Shape(
+        trained.settings,
+        trained.num_features,
+        trained.num_outputs,
+        count_members(trained.model),
+        trained.unit is not None,
+    )
+    other = shape.first_difference(trained.model.state_dict())
     if other is not None:
         raise ValueError(f"settings must describe the model to be saved, got another {other!r}")
     check_finite(trained.model.state_dict())
 
 
-def first_difference(
-    settings: ModelSettings, num_features: int, num_classes: int, state: State
-) -> str | None:
-    """The first tensor that the settings would make otherwise than it is in `state`."""
-    with torch.device("meta"):  # shapes only: the settings may ask for more than the memory holds
-        built = construct(settings, num_features, num_classes).state_dict()
-    wanted, found = (
-        {(name, tuple(value.shape), str(value.dtype)) for name, value in each.items()}
-        for each in (built, state)
-    )
-    return min(wanted ^ found)[0] if wanted != found else None
+@dataclass(frozen=True)
+class Shape:
+    """All that decides which tensors a model has."""
+
+    settings: ModelSettings
+    num_features: int
+    num_outputs: int
+    members: int
+    of_numbers: bool
+
+    def build(self) -> nn.Module:
+        """A model of this shape; its weights are drawn from torch's global state."""
+        sizes = self.num_features, self.num_outputs, self.members
+        return construct_members(self.settings, *sizes, of_numbers=self.of_numbers)
+
+    def first_difference(self, state: State) -> str | None:
+        """The first tensor that would be made otherwise than it is in `state`."""
+        with torch.device("meta"):  # the settings may ask for more than the memory holds
+            built = self.build().state_dict()
+        wanted, found = (
+            {(name, tuple(value.shape), str(value.dtype)) for name, value in each.items()}
+            for each in (built, state)
+        )
+        return min(wanted ^ found)[0] if wanted != found else None
 
 
 def digest(about: str, state: State) -> str:
@@ -97,9 +118,11 @@ def load_model(path: Path) -> TrainedModel:
         temperature = float(about.get("temperature", 1.0))
         unit = about.get("unit")
         unit = None if unit is None else (float(unit[0]), float(unit[1]))
-        outputs = len(names) if unit is None else 1
-        check_state(settings, num_features, outputs, state)
-        model = build_model(settings, num_features, outputs, torch.Generator())
+        outputs, members = len(names) if unit is None else 1, int(about.get("members", 1))
+        shape = Shape(settings, num_features, outputs, members, unit is not None)
+        check_state(shape, state)
+        with torch.random.fork_rng(devices=[]):  # weights are drawn, and then replaced
+            model = shape.build()
         model.load_state_dict(state)
         facts = {**about["facts"], "versions": json.dumps(about["versions"])}
         data = dict(about["data"])
@@ -122,13 +145,16 @@ def load_model(path: Path) -> TrainedModel:
     )
 
 
-def check_state(settings: ModelSettings, num_features: int, num_classes: int, state: State) -> None:
+def check_state(shape: Shape, state: State) -> None:
     """Refuses weights of other shapes than the settings have, and those that are no numbers."""
-    if num_classes < 1 or num_features < 0:
-        raise ValueError(f"{num_classes} classes and {num_features} features")
-    if settings.num_layers > len(state):
-        raise ValueError(f"{settings.num_layers} layers with {len(state)} tensors")
-    other = first_difference(settings, num_features, num_classes, state)
+    if shape.num_outputs < 1 or shape.num_features < 0 or shape.members < 1:
+        raise ValueError(
+            f"{shape.num_outputs} classes, {shape.num_features} features, {shape.members} members"
+        )
+    if shape.members * shape.settings.num_layers > len(state):
+        layers = f"{shape.settings.num_layers} layers of {shape.members} members"
+        raise ValueError(f"{layers} with {len(state)} tensors")
+    other = shape.first_difference(state)
     if other is not None:
         raise ValueError(f"a tensor {other!r} that does not fit its settings")
     check_finite(state)

@@ -10,6 +10,7 @@ from elasticgnn.attack.suspicion import homophily
 from elasticgnn.data import NodeTask
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.training import Prediction, TrainedModel
+from elasticgnn.training.ensemble import count_members
 from elasticgnn.training.known_classes import with_known_classes
 from elasticgnn.training.roles import node_roles
 
@@ -52,8 +53,10 @@ def suspicion_notes(trained: TrainedModel, task: NodeTask) -> list[str]:
     if isinstance(trained.model, ElasticGNN):
         notes = ["The score ranks what each edge still bridges after elastic propagation."]
     else:
+        count = count_members(trained.model)
+        kind = "an ensemble" if count > 1 else "no ElasticGNN"
         notes = [
-            f"The winner ({trained.settings.name}) is no ElasticGNN: the score ranks how far the "
+            f"The winner ({trained.settings.name}) is {kind}: the score ranks how far the "
             "model's own outputs at the two ends differ."
         ]
     within, chance = homophily(task)

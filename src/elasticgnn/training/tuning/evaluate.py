@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.data.own.stand_ins import structural_features
 from elasticgnn.training.elastic_form import as_elastic
+from elasticgnn.training.ensemble import Ensemble
 from elasticgnn.training.fit import fit
 from elasticgnn.training.forward import forward_on
 from elasticgnn.training.history import History
@@ -187,6 +189,7 @@ class Evaluation:
             int(np.median(epochs)),
             cut,
             tuple(history.curves() for history in histories),
+            sum(history.seconds for history in histories),
         )
 
     @torch.no_grad()
@@ -207,15 +210,30 @@ class Evaluation:
         """The candidate trained on `train` for as many epochs as the folds selected.
 
         Only `refit_seconds` cut it short, since a network with fewer epochs is another than the
-        one that was chosen.
+        one that was chosen. An ensemble has networks of several seeds.
         """
         candidate = outcome.candidate
         if is_closed_form(candidate):
             return fit_closed_form(candidate, self.task_of(candidate), train)
         nothing = torch.empty(0, dtype=torch.int64)
-        limit = self.refit_seconds
+        limit = None if self.refit_seconds is None else self.refit_seconds / outcome.members
         plan = replace(candidate.plan, epochs=outcome.epochs, patience=None, max_seconds=limit)
-        return self.fit_one(candidate, plan, Split(train, nothing, nothing))[0]
+        split = Split(train, nothing, nothing)
+        members = [
+            self.with_seed(self.seed + k).fit_one(candidate, plan, split)[0]
+            for k in range(outcome.members)
+        ]
+        if outcome.members == 1:
+            return members[0]
+        return Ensemble(members, of_numbers=self.unit is not None).eval()
+
+    def with_seed(self, seed: int) -> Evaluation:
+        """The same evaluation with other weights to start from, and none of what was measured."""
+        if seed == self.seed:
+            return self
+        other = copy(self)
+        other.seed, other.known = seed, None
+        return other
 
 
 def was_cut(history: History, plan: TrainingPlan) -> bool:

@@ -22,7 +22,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Entry:
-    """The best settings of a family by cross-validation, and their measure on the judges."""
+    """The best settings of a family by cross-validation, and their measure on the judges.
+
+    members: networks that differ in seed and whose mean is meant.
+    """
 
     family: str
     settings: ModelSettings | None
@@ -30,6 +33,7 @@ class Entry:
     deviation: float
     tried: int
     held_out: Estimate | None = None
+    members: int = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ class Outcome:
     """A candidate's metric on each fold, and what it said of the nodes it did not train on.
 
     epochs: to train for, as the folds selected; is_cut: that a training was ended by its time;
-    curves: of the training on each fold, thinned (`History.curves`).
+    curves: of the training on each fold, thinned (`History.curves`); seconds: of all folds;
+    members: networks that differ in seed and whose mean is meant.
     """
 
     candidate: Candidate
@@ -27,6 +28,8 @@ class Outcome:
     epochs: int
     is_cut: bool = False
     curves: tuple[dict[str, Any], ...] = ()
+    seconds: float = 0.0
+    members: int = 1
 
     @property
     def mean(self) -> float:

@@ -67,6 +67,7 @@ def described(outcome: Outcome) -> dict[str, Any]:
         "epochs": outcome.epochs,
         "is_cut": outcome.is_cut,
         "curves": outcome.curves,
+        "seconds": outcome.seconds,
     }
 
 
@@ -81,4 +82,13 @@ def outcome_of(part: dict[str, Any], nodes: Any, probability: Any) -> Outcome:
         words["gain"],
     )
     scores, curves = tuple(part["scores"]), tuple(part["curves"])
-    return Outcome(candidate, scores, nodes, probability, part["epochs"], part["is_cut"], curves)
+    return Outcome(
+        candidate,
+        scores,
+        nodes,
+        probability,
+        part["epochs"],
+        part["is_cut"],
+        curves,
+        part["seconds"],
+    )

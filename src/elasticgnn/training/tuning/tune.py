@@ -16,6 +16,7 @@ from elasticgnn.data import NodeTask, Split
 from elasticgnn.data.own.stand_ins import structural_features
 from elasticgnn.training.preparation import Preparation, fit_preparation
 from elasticgnn.training.trained_model import TrainedModel, trained_on
+from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.calibration import (
     conformal_scores,
     fit_calibration,
@@ -27,10 +28,11 @@ from elasticgnn.training.tuning.closed_form import (
     is_closed_form,
     number_candidates,
 )
+from elasticgnn.training.tuning.entries import gain, leaderboard_entries
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import RANDOM, Division, divide
 from elasticgnn.training.tuning.judge import Judges
-from elasticgnn.training.tuning.leaderboard import Entry, Estimate, Leaderboard
+from elasticgnn.training.tuning.leaderboard import Leaderboard
 from elasticgnn.training.tuning.metrics import Metric, choose_metric, choose_number_metric
 from elasticgnn.training.tuning.outcome import Outcome
 from elasticgnn.training.tuning.outcome_file import OutcomeFile
@@ -58,7 +60,9 @@ def tune(
     A task with `values` is a regression. splitting: by a column, groups or time instead of at
     random; balanced: every class weighs the same in training, however rare. kept_in: a file that
     holds what was measured, from which an interrupted comparison goes on; removed in the end. A
-    refit takes at most as long as `minutes`, or one minute.
+    refit takes at most as long as `minutes`, or one minute. Where the mean of four networks that
+    differ in seed held out better than one, and half of `minutes` is enough to train them, the
+    winner is their ensemble.
 
     >>> board = tune(task, minutes=3.0)  # doctest: +SKIP
     >>> print(board.winner.settings.name, board.estimate)  # doctest: +SKIP
@@ -78,6 +82,8 @@ def tune(
     outcomes = search(evaluation, division, 60 * minutes, rng, progress, balanced=balanced)
     # what was measured on all folds goes before what was not
     ranked = sorted(outcomes, key=lambda o: (len(o.scores), o.mean), reverse=True)
+    together = worthwhile_ensemble(evaluation, ranked[0], division.folds, 30 * minutes)
+    ranked = ranked if together is None else [together, *ranked[1:]]
     left = 60 * minutes - (time.perf_counter() - began)
     judges = Judges(evaluation, division, left / 2, rng)
     board = conclude(task, preparation, ranked, judges, began)
@@ -190,7 +196,8 @@ def conclude(
     calibration = fit_calibration(labels, best.probability)
     scores = conformal_scores(labels, calibration.apply(best.probability))
     said = calibration.apply(judges.said_by(best))
-    entries = tuple(describe(family, ranked, judges) for family in families_of(ranked))
+    estimate = judges.estimate(said)
+    entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
     model = evaluation.refit(best, judges.division.kept)
     facts = {"conformal": scores, "metric": evaluation.metric, "family": best.candidate.family}
@@ -199,7 +206,7 @@ def conclude(
         metric=evaluation.metric,
         entries=entries,
         winner=replace(winner, temperature=calibration.temperature, bias=calibration.bias),
-        estimate=judges.estimate(said),
+        estimate=estimate,
         majority=judges.majority(task),
         graph_gain=None if rival is None else gain(judges, best, rival),
         calibration_error=judges.calibration_error(said),
@@ -223,7 +230,8 @@ def conclude_numbers(
     truth = evaluation.truth(torch.from_numpy(best.nodes))
     scores = kept_scores(np.abs(truth - best.probability[:, 0]))
     said = judges.said_by(best)
-    entries = tuple(describe(family, ranked, judges) for family in families_of(ranked))
+    estimate = judges.estimate(said)
+    entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
     model = evaluation.refit(best, judges.division.kept)
     facts = {"conformal": scores, "metric": evaluation.metric, "family": best.candidate.family}
@@ -232,7 +240,7 @@ def conclude_numbers(
         metric=evaluation.metric,
         entries=entries,
         winner=replace(winner, unit=evaluation.unit),
-        estimate=judges.estimate(said),
+        estimate=estimate,
         majority=judges.majority(task),
         graph_gain=None if rival is None else gain(judges, best, rival),
         calibration_error=None,
@@ -259,26 +267,6 @@ def trained_nodes(task: NodeTask, division: Division) -> dict[str, Any]:
         for name, nodes in (("train", division.kept.tolist()), ("val", []), ("test", sorted(away)))
     }
     return {"split": split, "split_by_id": ids is not None}
-
-
-def gain(judges: Judges, best: Outcome, rival: Outcome) -> Estimate:
-    """What looking at the edges is worth, on held-out nodes."""
-    with_graph, without = (best, rival) if best.candidate.needs_graph else (rival, best)
-    return judges.difference(judges.said_by(with_graph), judges.said_by(without))
-
-
-def families_of(ranked: list[Outcome]) -> list[str]:
-    """The families in the order of their best."""
-    return list(dict.fromkeys(outcome.candidate.family for outcome in ranked))
-
-
-def describe(family: str, ranked: list[Outcome], judges: Judges) -> Entry:
-    """A family's row; those that were refitted for the judges have their measure there."""
-    own = [outcome for outcome in ranked if outcome.candidate.family == family]
-    best = own[0]
-    seen = judges.estimate(judges.said_by(best)) if judges.has_time or best is ranked[0] else None
-    deviation = float(np.nanstd(best.scores))
-    return Entry(family, best.candidate.settings, best.mean, deviation, len(own), seen)
 
 
 def to_trained(
