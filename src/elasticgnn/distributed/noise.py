@@ -19,7 +19,9 @@ class PartNoise(DropoutNoise):
 
     part: PartFeatures | None = None
 
-    def keep(self, count: int, rate: float, site: int) -> Tensor:
+    def keep(
+        self, count: int, rate: float, site: int, device: torch.device | str = "cpu"
+    ) -> Tensor:
         """Which of the part's stored feature values survive (count,)."""
         assert self.part is not None
         assert isinstance(self.part.rows, SparseFeatures)

@@ -40,11 +40,13 @@ class DropoutNoise:
         """64 bits that name the stream of (seed, epoch, site)."""
         return splitmix64(splitmix64(splitmix64(self.seed & LOW_64) ^ self.epoch) ^ site)
 
-    def keep(self, count: int, rate: float, site: int) -> Tensor:
-        """Which of `count` positions survive dropout at `rate`: (count,) bool."""
+    def keep(
+        self, count: int, rate: float, site: int, device: torch.device | str = "cpu"
+    ) -> Tensor:
+        """Which of `count` positions survive dropout at `rate`: (count,) bool, made on `device`."""
         key, threshold = self.key(site), drop_threshold(rate)
-        if native is None:
-            return hash_positions(count, key) >= threshold
+        if native is None or torch.device(device).type != "cpu":
+            return hash_positions(count, key, device) >= threshold
         keep = torch.empty(count, dtype=torch.bool)
         native.keep_mask(key, threshold, count, keep.data_ptr(), torch.get_num_threads())
         return keep
@@ -53,8 +55,26 @@ class DropoutNoise:
         """`x` with entries dropped and the others scaled by 1 / (1 - rate)."""
         if rate == 0:
             return x
-        keep = self.keep(x.numel(), rate, site).view(x.shape).to(x.device)
+        keep = self.keep(x.numel(), rate, site, x.device).view(x.shape)
         return x * keep * (1 / (1 - rate))
+
+
+class TorchNoise(DropoutNoise):
+    """Masks of torch's own generator: inside vmap, where every member may draw its own.
+
+    >>> from elasticgnn.features.dropout import TorchNoise
+    >>> TorchNoise().keep(3, 0.0, site=0).tolist()
+    [True, True, True]
+    """
+
+    def __init__(self) -> None:
+        super().__init__(seed=0)
+
+    def keep(
+        self, count: int, rate: float, site: int, device: torch.device | str = "cpu"
+    ) -> Tensor:
+        """Which of `count` positions survive: drawn anew at every call."""
+        return torch.rand(count, device=device) >= rate
 
 
 def draw_seed(generator: torch.Generator | None) -> int:
@@ -82,12 +102,12 @@ def splitmix64(x: int) -> int:
     return x ^ (x >> 31)
 
 
-def hash_positions(count: int, key: int) -> Tensor:
+def hash_positions(count: int, key: int, device: torch.device | str = "cpu") -> Tensor:
     """A well-mixed 32-bit number for each of 0 .. count - 1, as int64.
 
     The two multiplications are those of Wellons' lowbias32; half of the key enters before each.
     """
-    x = (torch.arange(count) + (key & LOW_32)) & LOW_32
+    x = (torch.arange(count, device=device) + (key & LOW_32)) & LOW_32
     x = x ^ (x >> 16)
     x = (x * 0x7FEB352D) & LOW_32
     x = x ^ (x >> 15) ^ (key >> 32)

@@ -10,7 +10,7 @@ from torch import Tensor
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.features.sparse_features import SparseFeatures
 from elasticgnn.kernels import native
-from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.kernels.transforms import is_batched_or_pushed_forward, is_many
 
 INPUT_SITE = 0
 
@@ -36,8 +36,8 @@ def feature_product(
             features = noise(features, dropout, INPUT_SITE)
         return features @ weight
     if noise is not None and dropout > 0:
-        keep = noise.keep(features.num_values, dropout, INPUT_SITE)
-        value = features.value * keep.to(features.device) * (1 / (1 - dropout))
+        keep = noise.keep(features.num_values, dropout, INPUT_SITE, features.device)
+        value = features.value * keep * (1 / (1 - dropout))
     else:
         value = features.value
     return sparse_product(features, value, weight)
@@ -83,6 +83,7 @@ class SparseProduct(torch.autograd.Function):
             else:
                 value = value.index_select(0, features.transpose_order)
             times = sparse_product if torch.is_grad_enabled() else multiply
+            times = multiply_plainly if is_many(grad) else times
             by_weight = times(transpose, value, grad)
         return None, by_value, by_weight
 

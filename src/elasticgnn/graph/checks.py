@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from elasticgnn.graph.once import all_numbers
+
 INT32_LIMIT = 2**31 - 1
 
 
@@ -42,7 +44,8 @@ def check_weight(weight: Tensor, length: int, name: str = "edge_weight") -> None
         raise ValueError(f"{name} must be float32 or float64, got {weight.dtype}")
     if length == 0:
         return
-    low, high = (float(v) for v in torch.aminmax(weight.detach()))
+    numbers = all_numbers(weight)
+    low, high = torch.stack(torch.aminmax(numbers)).tolist()  # one look: on a device it waits
     if not low >= 0 or high == float("inf"):  # NaN fails the first comparison
-        bad = weight.detach()[~((weight >= 0) & torch.isfinite(weight))]
+        bad = numbers[~((numbers >= 0) & torch.isfinite(numbers))]
         raise ValueError(f"{name} must be finite and >= 0, got {float(bad[0])}")

@@ -10,6 +10,7 @@ from torch import Tensor
 from elasticgnn.graph import checks, convert, derived, parts
 from elasticgnn.graph.merge import Edges, merge_edges
 from elasticgnn.graph.on_device import edges_on_device
+from elasticgnn.graph.once import may_need_gradient
 from elasticgnn.graph.slots import Slots
 from elasticgnn.graph.tiling import Tiles
 
@@ -92,7 +93,7 @@ class Graph:
         if edge_weight is not None:
             checks.check_weight(edge_weight, edge_index.shape[1])
         edges = merge_edges(edge_index, edge_weight, num_nodes, undirected)
-        unit = not edges.weight.requires_grad and bool((edges.weight == 1).all())
+        unit = not may_need_gradient(edges.weight) and bool((edges.weight == 1).all())
         return cls(edges, num_nodes, normalization=normalization, unit=unit)
 
     @classmethod

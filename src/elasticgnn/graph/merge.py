@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from elasticgnn.graph.once import is_traced
+from elasticgnn.graph.once import all_numbers, is_traced, is_wrapped
 from elasticgnn.kernels import native
 
 compiled: Any = native  # not None where `serves_addresses`
@@ -134,16 +134,22 @@ def _refuse_one_direction(pattern: EdgePattern, totals: Tensor) -> None:
     slack = 64 * torch.finfo(totals.dtype).eps
     apart = (forward - backward).abs() > slack * torch.maximum(forward, backward)
     wrong = apart | ~(pattern.counts > 0).all(0)
-    if bool(wrong.any()):
-        first = int(wrong.nonzero()[0])
-        i, j = int(pattern.tail[first]), int(pattern.head[first])
+    if bool(all_numbers(wrong).any()):
         raise ValueError(
             "edge_index must hold both directions of every edge with equal weights, got "
-            f"{float(forward[first]):g} for ({i}, {j}) and {float(backward[first]):g} for "
-            f"({j}, {i}); torch_geometric.utils.to_undirected adds what is missing, layers take "
-            "directed='symmetrize', and Graph.from_edge_index takes one column per edge with "
-            "undirected=True"
+            f"{_first_wrong(pattern, totals, wrong)}; torch_geometric.utils.to_undirected adds "
+            "what is missing, layers take directed='symmetrize', and Graph.from_edge_index takes "
+            "one column per edge with undirected=True"
         )
+
+
+def _first_wrong(pattern: EdgePattern, totals: Tensor, wrong: Tensor) -> str:
+    if is_wrapped(wrong):
+        return "others in some member of the batch"
+    first = int(wrong.nonzero()[0])
+    i, j = int(pattern.tail[first]), int(pattern.head[first])
+    backward, forward = totals[:, first].tolist()
+    return f"{forward:g} for ({i}, {j}) and {backward:g} for ({j}, {i})"
 
 
 def serves_addresses(table: Tensor) -> bool:

@@ -48,7 +48,29 @@ def may_need_gradient(tensor: Tensor) -> bool:
     """
     if tensor.requires_grad or torch.compiler.is_compiling():
         return tensor.requires_grad
+    return is_wrapped(tensor)
+
+
+def needs_gradient(tensor: Tensor) -> bool:
+    """The same, but not for tensors that an outer transform batches and nothing else."""
+    if torch.compiler.is_compiling():
+        return tensor.requires_grad
+    while not tensor.requires_grad and is_wrapped(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor.requires_grad
+
+
+def is_wrapped(tensor: Tensor) -> bool:
+    """Whether a transform of torch.func stands between the tensor and its numbers."""
     return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+
+
+def all_numbers(tensor: Tensor) -> Tensor:
+    """What a tensor holds, in every member of a vmap: to check values, without a gradient."""
+    if not torch.compiler.is_compiling():
+        while is_wrapped(tensor):
+            tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor.detach()
 
 
 @contextmanager

@@ -1,6 +1,9 @@
 """Whether torch transforms what is computed here in a way that compiled loops cannot follow."""
 
+from typing import Any
+
 import torch
+from torch import Tensor
 from torch.autograd import forward_ad
 
 
@@ -9,12 +12,30 @@ def is_batched_or_pushed_forward() -> bool:
 
     Gradients in reverse have rules of their own.
     """
+    return is_pushed_forward() or is_batched()
+
+
+def is_pushed_forward() -> bool:
+    """Inside torch.func's jvp, or forward-mode differentiation."""
     if torch.compiler.is_compiling():
         return False
-    if forward_ad._current_level >= 0:
-        return True
-    if not torch._C._are_functorch_transforms_active():
+    in_dual_level = forward_ad._current_level >= 0
+    return in_dual_level or _is_within(torch._C._functorch.TransformType.Jvp)
+
+
+def is_batched() -> bool:
+    """Inside torch.func's vmap."""
+    return _is_within(torch._C._functorch.TransformType.Vmap)
+
+
+def is_many(tensor: Tensor) -> bool:
+    """Whether a tensor stands for a batch of them, also in autograd.grad(is_grads_batched=True)."""
+    wrapping: Any = torch._C._functorch  # its stubs leave one out
+    return bool(wrapping.is_batchedtensor(tensor) or wrapping.is_legacy_batchedtensor(tensor))
+
+
+def _is_within(kind: Any) -> bool:
+    if torch.compiler.is_compiling() or not torch._C._are_functorch_transforms_active():
         return False
-    kinds = torch._C._functorch.TransformType
     stack = torch._C._functorch.get_interpreter_stack() or []
-    return any(level.key() in (kinds.Vmap, kinds.Jvp) for level in stack)
+    return any(level.key() == kind for level in stack)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from elasticgnn.graph import Graph
 from elasticgnn.graph.graph import NORMALIZATIONS
-from elasticgnn.graph.merge import DIRECTED
+from elasticgnn.graph.merge import DIRECTED, Edges
 from elasticgnn.nn.graph_input import Reading, as_graph, merged_values
 from elasticgnn.nn.scriptable import ScriptableEMP
 from elasticgnn.nn.smoothed import Smoothed
@@ -172,7 +172,8 @@ class EMP(nn.Module):
         graph = as_graph(edge_index, len(rows), weight, self.reading)
         if self.training and self.dropout > 0:
             kept = torch.rand(graph.num_edges, device=rows.device) >= self.dropout
-            graph = graph.with_weight(graph._weight * kept)
+            edges = Edges(graph._tail, graph._head, graph._weight * kept)
+            graph = Graph(edges, graph.num_nodes, normalization=graph.normalization)
         if strength is not None:
             strength = merged_values(graph, edge_index, strength, "edge_strength")
         own = {"gamma": self.gamma, "beta": self.beta, "implementation": self.implementation}

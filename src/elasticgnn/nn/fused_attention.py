@@ -9,7 +9,7 @@ from torch import Tensor
 
 from elasticgnn.graph.once import is_traced
 from elasticgnn.kernels import native
-from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.kernels.transforms import is_batched_or_pushed_forward, is_many
 from elasticgnn.nn.plain_attention import AttentionPattern, attend_plainly
 
 
@@ -86,7 +86,7 @@ class FusedAttention(torch.autograd.Function):
         assert native is not None
         grad = grad.contiguous().resolve_neg()
         inputs, kept = ctx.saved_tensors[:3], ctx.saved_tensors[1:]
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() or is_many(grad):
             return *plain_gradients(grad, inputs, ctx.pattern, ctx.factor), None, None, None
         target, source = kept[:2]
         factor = None if ctx.factor is None else ctx.factor[ctx.pattern.transposed]
@@ -112,10 +112,15 @@ def plain_gradients(
     pattern: AttentionPattern,
     factor: Tensor | None,
 ) -> tuple[Tensor, ...]:
-    """The gradients of rows and scores, with a graph of their own."""
-    pull_back = torch.func.vjp(lambda r, t, s: attend_plainly(r, t, s, pattern, factor), *inputs)[1]
-    gradients: tuple[Tensor, ...] = pull_back(grad)
-    return gradients
+    """The gradients of rows and scores, with a graph of their own where one is wanted."""
+    followed = torch.is_grad_enabled()
+    with torch.enable_grad():
+        leaves = [
+            part if followed and part.requires_grad else part.detach().requires_grad_()
+            for part in inputs
+        ]
+        out = attend_plainly(leaves[0], leaves[1], leaves[2], pattern, factor)
+        return torch.autograd.grad(out, leaves, grad, create_graph=followed)
 
 
 def packed_shape(nodes: int, heads: int, channels: int) -> tuple[int, tuple[int, int, int]]:

@@ -14,6 +14,7 @@ from elasticgnn.graph.checks import check_edge_index, check_num_nodes, check_wei
 from elasticgnn.graph.convert import torch_sparse_arrays
 from elasticgnn.graph.merge import EdgePattern, Edges, edge_pattern, merged_weight
 from elasticgnn.graph.once import is_traced, lasting
+from elasticgnn.nn.device_input import device_graph
 
 HALF = (torch.float16, torch.bfloat16)
 
@@ -130,6 +131,9 @@ _built: MutableMapping[Tensor, _Known] = WeakTensorKeyDictionary()
 def _graph_of(
     index: Tensor, num_nodes: int, weight: Tensor | None, reading: Reading, owner: Tensor
 ) -> Graph:
+    if not (index.is_cpu or index.is_meta) and reading.directed == "error":
+        check_edge_index(index)
+        return device_graph(index, num_nodes, weight, reading.normalization, owner)
     if is_traced() or owner.is_inference():
         return _Known(index, num_nodes).graph(weight, reading)
     known = _built.get(owner)

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from elasticgnn.features import SparseFeatures
-from elasticgnn.features.dropout import DropoutNoise
+from elasticgnn.features.dropout import DropoutNoise, TorchNoise
 from elasticgnn.graph import Graph
+from elasticgnn.kernels.transforms import is_batched
 from elasticgnn.nn.feature_linear import FeatureLinear
 
 
@@ -71,4 +72,6 @@ def noise_in_use(model: nn.Module, noise: DropoutNoise | None) -> DropoutNoise |
     """`noise` while training (drawn from torch's generator if none is given), else None."""
     if not model.training:
         return None
+    if noise is None and is_batched():
+        return TorchNoise()
     return DropoutNoise.drawn(None) if noise is None else noise

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.kernels.transforms import is_many
 from elasticgnn.operator.kernel_call import in_memory
+from elasticgnn.operator.reference import Incidence, iterate
 from elasticgnn.operator.second_order import Inputs, Settings, differentiate_gradients
 from elasticgnn.operator.shapes import with_runs
 from elasticgnn.problem.penalties.base import EdgePenalty
@@ -56,6 +58,9 @@ class _Propagate(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        if is_many(grad):
+            (x,) = ctx.saved_tensors
+            return _plain_gradient(grad, x, ctx.constants, ctx.settings), None, None, None
         if not torch.is_grad_enabled():  # what was saved is not even looked at
             return run_backward(grad, ctx.route, ctx.saved), None, None, None
         apply: Any = _Adjoint.apply
@@ -91,6 +96,20 @@ class _Adjoint(torch.autograd.Function):
         )
         shaped = (None if part is None else part.view(x.shape) for part in (by_grad, by_x))
         return *shaped, None, None, None, None
+
+
+def _plain_gradient(
+    grad: Tensor, x: Tensor, constants: tuple[Tensor, ...], settings: Settings
+) -> Tensor:
+    """The gradient of x in plain torch, which knows what to do with many cotangents at once."""
+    weight, scale, *sizes = constants
+    incidence = Incidence(settings.tail, settings.head, weight, scale)
+    followed = torch.is_grad_enabled()
+    with torch.enable_grad():
+        x = x if followed else x.detach().requires_grad_()
+        steps = (tuple(sizes), settings.edge_penalty, settings.steps)
+        out = iterate(with_runs(x), incidence, *steps)[0].view(x.shape)
+        return torch.autograd.grad(out, x, grad, create_graph=followed)[0]
 
 
 def run_backward(grad: Tensor, route: Route, saved: Any) -> Tensor:

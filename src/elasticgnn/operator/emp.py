@@ -112,7 +112,8 @@ def elastic_state(
         options = Options(gamma, beta, implementation)
         request = make_request(x, graph, penalty, steps, options, edge_strength=edge_strength)
         rows, sizes, edge_penalty = with_runs(request.x), request.sizes, request.edge_penalty
-        if request.gradients == "none" and refusal_of_kernels(request) is None:
+        direct = request.gradients == "none" and not request.is_watched
+        if direct and refusal_of_kernels(request) is None:
             signal, dual = fused.propagate_state(rows, graph, sizes, edge_penalty, steps)
         else:
             signal, dual = reference.propagate(

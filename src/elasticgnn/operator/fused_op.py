@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.once import is_traced
-from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.kernels.transforms import is_pushed_forward
 from elasticgnn.operator import fused_loops
+from elasticgnn.operator.batching import Batched, adjoint_batch, propagate_batch
 from elasticgnn.operator.request import Request
 from elasticgnn.operator.second_order import (
     Inputs,
@@ -110,6 +111,10 @@ class _Transformable(torch.autograd.Function):
     setup_context = staticmethod(_remember)
     backward = staticmethod(_differentiate)
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Batched:
+        return propagate_batch(propagate, info.batch_size, in_dims, arguments)
+
 
 class _TransformableGradient(torch.autograd.Function):
     @staticmethod
@@ -119,9 +124,13 @@ class _TransformableGradient(torch.autograd.Function):
     setup_context = staticmethod(_remember_gradient)
     backward = staticmethod(_differentiate_gradient)
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Batched:
+        return adjoint_batch(gradients, info.batch_size, in_dims, arguments)
+
 
 def _plain_gradients(*arguments: Any) -> tuple[Tensor, ...]:
-    """The same in plain torch, which vmap and jvp can follow: jacobians push many cotangents."""
+    """The same in plain torch, which jvp can follow."""
     grad, _, _, _, x, weight, scale, start, column, _, *sizes = arguments[:14]
     settings = _settings(start, column, *arguments[14:17])
     inputs = Inputs(x, weight, scale, *sizes)
@@ -131,7 +140,7 @@ def _plain_gradients(*arguments: Any) -> tuple[Tensor, ...]:
 
 def gradients(*arguments: Any) -> tuple[Tensor, ...]:
     """The registered adjoint, also inside torch.func transforms."""
-    if is_batched_or_pushed_forward():
+    if is_pushed_forward():
         return _plain_gradients(*arguments)
     if torch._C._are_functorch_transforms_active():
         apply: Any = _TransformableGradient.apply  # torch gives it no types

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.graph.checks import check_weight
-from elasticgnn.graph.once import is_traced, may_need_gradient
+from elasticgnn.graph.once import is_traced, is_wrapped, needs_gradient
 from elasticgnn.kernels import native, warn_once_if_missing
-from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.kernels.transforms import is_pushed_forward
 from elasticgnn.problem import EdgePenalty, ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes, step_sizes
 
@@ -48,7 +48,7 @@ class Request:
     @property
     def has_dual(self) -> bool:
         """Whether the dual can leave zero: some run has lambda1 > 0 and gamma > 0."""
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or any(map(is_wrapped, self.sizes)):
             return True
         return any(lambda1 > 0 and gamma > 0 for lambda1, gamma, *_ in self.sizes.numbers)
 
@@ -150,9 +150,9 @@ def _require_kernels(x: Tensor, edge_penalty: EdgePenalty) -> None:
 def _needed_gradients(x: Tensor, *others: Tensor | None) -> str:
     if not torch.is_grad_enabled():
         return "none"
-    if True in [may_need_gradient(tensor) for tensor in others if tensor is not None]:
+    if True in [needs_gradient(tensor) for tensor in others if tensor is not None]:
         return "all"
-    return "x" if may_need_gradient(x) else "none"
+    return "x" if needs_gradient(x) else "none"
 
 
 def is_recorded() -> bool:
@@ -180,8 +180,8 @@ def refusal_of_kernels(request: Request) -> str | None:
     if native is None:
         warn_once_if_missing()
         return "elasticgnn was installed without its compiled loops"
-    if request.implementation == "auto" and is_batched_or_pushed_forward():
-        return "vmap, jvp or forward-mode differentiation asks for the plain version"
+    if request.implementation == "auto" and is_pushed_forward():
+        return "jvp or forward-mode differentiation asks for the plain version"
     return None
 
 

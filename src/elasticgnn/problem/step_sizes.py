@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from elasticgnn.graph.once import is_traced, lasting
+from elasticgnn.graph.once import all_numbers, is_traced, lasting
 from elasticgnn.problem.penalty import ElasticPenalty
 
 
@@ -97,7 +97,7 @@ def _per_run(name: str, value: float | Tensor, like: Tensor, runs: int) -> Tenso
 
 
 def _check_gamma(gamma: float, lambda2: Tensor, norm_bound: float) -> None:
-    limit = 2 / (1 + float(lambda2.detach().max()) * norm_bound) if len(lambda2) else 2.0
+    limit = 2 / (1 + float(all_numbers(lambda2).max()) * norm_bound) if len(lambda2) else 2.0
     if not 0 < gamma < limit:
         raise ValueError(
             f"gamma must lie in (0, {limit:.6g}) = (0, 2/(1 + lambda2 ||L||)), got {gamma}"
@@ -105,7 +105,7 @@ def _check_gamma(gamma: float, lambda2: Tensor, norm_bound: float) -> None:
 
 
 def _check_beta(beta: float, gamma: Tensor, norm_bound: float) -> None:
-    limit = 4 / (3 * float(gamma.detach().max()) * norm_bound) if len(gamma) else 1.0
+    limit = 4 / (3 * float(all_numbers(gamma).max()) * norm_bound) if len(gamma) else 1.0
     # a beta computed by the caller's own formula may sit on the bound up to rounding
     if not 0 < beta <= limit * (1 + 1e-12):
         raise ValueError(f"beta must lie in (0, {limit:.6g}] = (0, 4/(3 gamma ||L||)], got {beta}")
@@ -114,7 +114,7 @@ def _check_beta(beta: float, gamma: Tensor, norm_bound: float) -> None:
 def _check_curvature(penalty: ElasticPenalty, beta: Tensor) -> None:
     if penalty.is_convex or torch.compiler.is_compiling():
         return
-    shortest = float(beta.detach().min()) if len(beta) else math.inf
+    shortest = float(all_numbers(beta).min()) if len(beta) else math.inf
     reason = penalty.edge_penalty.refusal(shortest)
     if reason is not None:
         raise ValueError(reason)

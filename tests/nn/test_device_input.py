@@ -1,0 +1,89 @@
+"""The layer's edge lists on a device, tried with those of the CPU: looks at values are counted."""
+
+import gc
+
+import pytest
+import torch
+
+from elasticgnn import Graph
+from elasticgnn.nn import device_input
+from elasticgnn.nn.device_input import device_graph
+from strategies import random_graph
+
+INDEX, WEIGHT = random_graph(20, 50, weighted=True).to_edge_index()
+
+
+class Looks:
+    """Counts what makes a host wait for a device: numbers and booleans read out of tensors."""
+
+    def __init__(self, monkeypatch):
+        self.count = 0
+        for name in ("tolist", "item", "__bool__", "__int__", "__float__", "nonzero"):
+            monkeypatch.setattr(torch.Tensor, name, self.counted(getattr(torch.Tensor, name)))
+        for name in ("equal", "unique", "nonzero"):
+            monkeypatch.setattr(torch, name, self.counted(getattr(torch, name)))
+
+    def counted(self, read):
+        def look(*arguments, **options):
+            self.count += 1
+            return read(*arguments, **options)
+
+        return look
+
+    def taken(self, run):
+        before = self.count
+        return run(), self.count - before
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
+def test_a_call_looks_once_and_reuses_the_graph(weight, monkeypatch):
+    index, looks = INDEX.clone(), Looks(monkeypatch)
+    first, at_first = looks.taken(lambda: device_graph(index, 20, weight, "degree", index))
+    again, later = looks.taken(lambda: device_graph(index, 20, weight, "degree", index))
+    assert (at_first, later) == (1, 1)
+    assert again is first
+    assert first == Graph.from_edge_index(index, 20, weight)
+
+
+def test_learned_weights_look_once_per_call(monkeypatch):
+    weight, looks = WEIGHT.clone().requires_grad_(), Looks(monkeypatch)
+    for _ in range(2):
+        graph, count = looks.taken(lambda: device_graph(INDEX, 20, weight, "degree", INDEX))
+        assert count == 1
+    graph.weight.sum().backward()
+    torch.testing.assert_close(weight.grad, torch.full_like(weight, 0.5))
+
+
+def test_what_changed_behind_the_back_is_seen():
+    index, weight = INDEX.clone(), WEIGHT.clone()
+    first = device_graph(index, 20, weight, "degree", index)
+    weight.data *= 2
+    heavier = device_graph(index, 20, weight, "degree", index)
+    assert torch.equal(heavier.weight, 2 * first.weight)
+    index.numpy()[0, 0] += 1
+    with pytest.raises(ValueError, match="edge_index must hold both directions"):
+        device_graph(index, 20, weight, "degree", index)
+    none = device_graph(INDEX, 20, None, "none", INDEX)
+    assert none.normalization == "none"
+    assert device_graph(INDEX, 21, None, "none", INDEX).num_nodes == 21
+    assert device_graph(INDEX, 20, WEIGHT, "none", INDEX) != none
+
+
+def test_an_entry_dies_with_its_edge_list():
+    index = INDEX.clone()
+    device_graph(index, 20, None, "degree", index)
+    before = len(device_input._built)
+    del index
+    gc.collect()
+    assert len(device_input._built) == before - 1
+
+
+def test_the_layer_takes_this_way_off_the_cpu(monkeypatch):
+    from elasticgnn.nn import graph_input
+
+    taken = []
+    monkeypatch.setattr(graph_input, "device_graph", lambda *given: taken.append(given))
+    index = torch.empty(2, 4, dtype=torch.int64, device="meta")
+    monkeypatch.setattr(torch.Tensor, "is_meta", False, raising=False)
+    graph_input.as_graph(index, 3)
+    assert len(taken) == 1
