@@ -1,7 +1,7 @@
 """The graph of an edge list on a device: every look at a value waits, so there is one per call."""
 
 from collections.abc import MutableMapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,7 +12,8 @@ from elasticgnn.graph.on_device import edges_on_device
 from elasticgnn.graph.once import is_traced, lasting, may_need_gradient
 
 
-class _Built(NamedTuple):
+@dataclass(frozen=True)
+class _Built:
     """A graph, and copies of what it was built from."""
 
     index: Tensor
