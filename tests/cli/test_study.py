@@ -74,7 +74,9 @@ def test_an_unknown_form_and_an_unknown_study_are_refused(app, folder):
         invoke(app, "study", "run", "table1", "--search", "luck")
 
 
-@pytest.mark.parametrize(("option", "value"), [("runs", "0"), ("epochs", "0"), ("seed", "-1")])
+@pytest.mark.parametrize(
+    ("option", "value"), [("runs", "0"), ("epochs", "0"), ("seed", "-1"), ("width", "0")]
+)
 def test_nothing_is_started_for_numbers_that_make_no_sense(app, tmp_path, option, value):
     with pytest.raises(ValueError, match=f"{option} must be >= ., got {value}"):
         invoke(app, "study", "run", "table3", f"--{option}", value, "--results", tmp_path)

@@ -9,10 +9,11 @@ import pytest
 from elasticgnn.experiment import WorkPlan, cells, cut_down, load_spec, read_result, run_study
 from elasticgnn.experiment.found import with_found
 from elasticgnn.experiment.space import SearchPlan
-from elasticgnn.experiment.spec import SPECS, Published, parse_spec, spec_names
+from elasticgnn.experiment.spec import Published
+from elasticgnn.experiment.spec_file import SPECS, parse_spec, spec_names
 from elasticgnn.experiment.tasks import LONG_NAMES
 
-STUDIES = ("figure2", "figure3", "table1", "table2", "table3", "table4")
+STUDIES = ("figure2", "figure3", "table1", "table2", "table2-16", "table3", "table4")
 
 
 def raw(name):
@@ -64,8 +65,22 @@ def test_published_numbers_are_the_papers():
     assert load_spec("table4").paper["citeseer", "elastic", 0.0] == Published(74.0)
 
 
-def test_l2_is_tuned_over_both_grids_and_shared_points_are_trained_once():
-    lambdas = [setting.lambda2 for setting in load_spec("table2").model("l2").settings]
+def test_all_variants_of_table_2_choose_from_one_grid_at_the_papers_width():
+    spec = load_spec("table2")
+    assert spec.protocol.hidden_channels == 64
+    elastic = [model for model in spec.models if model.group == "elastic"]
+    whole = {0.0, 3.0, 6.0, 9.0}
+    for model in elastic:
+        found = {(s.lambda1, s.lambda2) for s in model.settings}
+        first = {0.0} if model.name == "l2" else whole
+        second = {0.0} if model.name in ("l1", "l21") else whole
+        assert found == {(one, two) for one in first for two in second}
+    assert len({setting for model in elastic for setting in model.settings}) == 28
+    assert spec.model("gat").settings[0].attention_dropout == 0.5
+
+
+def test_with_16_units_l2_is_tuned_over_both_grids_and_shared_points_are_trained_once():
+    lambdas = [setting.lambda2 for setting in load_spec("table2-16").model("l2").settings]
     assert lambdas == [0.0, 3.0, 6.0, 9.0, math.inf, 4.0, round(1 / 0.3 - 1, 12), 1.0, 0.25]
 
 

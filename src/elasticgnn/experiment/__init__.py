@@ -10,8 +10,8 @@ from elasticgnn.experiment.results import CellResult as CellResult
 from elasticgnn.experiment.results import read_result as read_result
 from elasticgnn.experiment.setting import Setting as Setting
 from elasticgnn.experiment.spec import StudySpec as StudySpec
-from elasticgnn.experiment.spec import load_spec as load_spec
-from elasticgnn.experiment.spec import spec_names as spec_names
+from elasticgnn.experiment.spec_file import load_spec as load_spec
+from elasticgnn.experiment.spec_file import spec_names as spec_names
 from elasticgnn.experiment.storage import storage_url as storage_url
 from elasticgnn.experiment.variant import with_protocol as with_protocol
 from elasticgnn.training.summary import Summary as Summary

@@ -46,6 +46,11 @@ class WorkPlan:
     poll: float = 2.0
     attack: Path | None = None  # flips applied to the data; the study names their digest
 
+    def __post_init__(self) -> None:
+        for name in ("width", "alone"):  # with none at once nothing would ever be claimed
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
+
 
 def run_study(
     spec: StudySpec,

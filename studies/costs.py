@@ -1,0 +1,135 @@
+"""What the searches of tables 1 and 2 that are left would take, in processor hours.
+
+    python studies/costs.py results/costs.json [--only cora ...] [--threads 1]
+
+Of every group of cells that has no search yet: processor time of one epoch (the difference of a
+longer and a shorter training of the study's fixed setting, so that loading does not count) x mean
+epochs of the trainings there are x trainings left. Groups of one attacked data set are measured at
+their first attack rate. Rows that the file has are not measured again, but what is left is counted
+anew; `--only` measures some data sets. The searches made already say their own time (`spent`).
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from statistics import fmean
+
+import torch
+
+from elasticgnn.experiment import load_spec, read_result
+from elasticgnn.experiment.cells import CellGroup, cell_groups
+from elasticgnn.experiment.engine import expected_trainings, fixed_setting
+from elasticgnn.experiment.execute import SIDE_BY_SIDE, GroupTask, model_settings, to_run
+from elasticgnn.experiment.tasks import load_task
+from elasticgnn.training import TrainingPlan, fit, fit_population, make_model
+
+STUDIES = ("table1", "table2")
+SHORT, LONG, RUNS = 2, 8, 16
+RESULTS = Path(__file__).resolve().parent.parent / "results"
+
+
+def processor_seconds(work, epochs: int) -> float:
+    """Processor time of `work(epochs)`."""
+    began = time.process_time()
+    work(epochs)
+    return time.process_time() - began
+
+
+def trainer(group_task: GroupTask):
+    """A function of the number of epochs that trains the group's fixed setting, and its runs."""
+    group, task = group_task.group, group_task.task
+    setting = fixed_setting(group, group.models[-1])
+    settings, count = model_settings(group_task, setting), group.study.protocol.runs
+
+    def side_by_side(epochs: int) -> None:
+        runs = [to_run(group_task, setting, run % count) for run in range(RUNS)]
+        fit_population(task, runs, settings, TrainingPlan(epochs=epochs))
+
+    def alone(epochs: int) -> None:
+        generator = torch.Generator().manual_seed(0)
+        model = make_model(settings, task, generator)
+        fit(model, task, group_task.splits[0], TrainingPlan(epochs=epochs), generator)
+
+    return (side_by_side, RUNS) if group_task.family in SIDE_BY_SIDE else (alone, 1)
+
+
+def epoch_cost(group: CellGroup) -> float:
+    """Processor seconds of one epoch of one run."""
+    task = load_task(group.study.protocol, group.dataset, group.level)
+    work, runs = trainer(GroupTask(group, task))
+    work(1)
+    short, long = (processor_seconds(work, epochs) for epochs in (SHORT, LONG))
+    return max(long - short, 0.0) / (LONG - SHORT) / runs
+
+
+def results_of(group: CellGroup):
+    """The stored results of a group, of its own study or of table 2 with 16 units."""
+    studies = [group.study, load_spec("table2-16")] if group.study.name == "table2" else []
+    for study in studies or [group.study]:
+        found = [read_result(RESULTS, study, cell) for cell in group.cells]
+        if all(found):
+            return study is group.study, found
+    return False, []
+
+
+def is_left(group: CellGroup) -> bool:
+    """Whether a cell of the group has no search of its own yet."""
+    own, found = results_of(group)
+    return not own or any(result.search == "fixed" for result in found)
+
+
+def row_of(group: CellGroup, seconds: float) -> dict[str, object]:
+    """One line of the record."""
+    runs = [run for result in results_of(group)[1] for run in result.runs]
+    epochs = fmean(run.epochs for run in runs) if runs else group.study.protocol.epochs
+    left = expected_trainings(group.study, group) if is_left(group) else 0
+    return {
+        "study": group.study.name,
+        "group": f"{group.dataset} {group.level:g} {group.group}",
+        "epoch_milliseconds": round(1000 * seconds, 3),
+        "epochs": round(epochs, 1),
+        "left": left,
+        "hours_left": round(left * epochs * seconds / 3600, 3),
+    }
+
+
+def measure(rows: dict[str, float], only: list[str], save) -> None:
+    """Fills in the cost of an epoch of every group that is left and not measured."""
+    for name in STUDIES:
+        for group in cell_groups(load_spec(name)):
+            first = group.level == group.study.levels[0]
+            key = f"{name} {group.dataset} {group.group}"
+            wanted = first and key not in rows and group.dataset in (only or [group.dataset])
+            if wanted and is_left(group):
+                rows[key] = epoch_cost(group)
+                print(f"{key}: {1000 * rows[key]:.2f} ms", flush=True)
+                save()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    record = json.loads(given.output.read_text()) if given.output.exists() else {}
+    measured: dict[str, float] = record.setdefault("epoch_seconds", {})
+
+    def save() -> None:
+        groups = [group for name in STUDIES for group in cell_groups(load_spec(name))]
+        keys = [f"{g.study.name} {g.dataset} {g.group}" for g in groups]
+        known = zip(groups, keys, strict=True)
+        rows = [row_of(g, measured[key]) for g, key in known if key in measured]
+        record["left"] = [row for row in rows if row["left"]]
+        record["hours_left"] = round(sum(row["hours_left"] for row in record["left"]), 2)
+        given.output.write_text(json.dumps(record, indent=1) + "\n")
+
+    measure(measured, given.only, save)
+    save()
+    print(f"{record['hours_left']} processor hours left")
+
+
+if __name__ == "__main__":
+    main()
