@@ -1,12 +1,15 @@
 """What the searches of tables 1 and 2 that are left would take, in processor hours.
 
     python studies/costs.py results/costs.json [--only cora ...] [--threads 1]
+    python studies/costs.py results/costs.json --grid cora elastic --sample 64
 
 Of every group of cells that has no search yet: processor time of one epoch (the difference of a
 longer and a shorter training of the study's fixed setting, so that loading does not count) x mean
 epochs of the trainings there are x trainings left. Groups of one attacked data set are measured at
 their first attack rate. Rows that the file has are not measured again, but what is left is counted
-anew; `--only` measures some data sets. The searches made already say their own time (`spent`).
+anew; `--only` measures some data sets.
+`--grid` trains settings spread evenly over the whole grid of one cell of table 1, one run each in
+full, and says what all settings with all runs would take.
 """
 
 import argparse
@@ -20,7 +23,15 @@ import torch
 from elasticgnn.experiment import load_spec, read_result
 from elasticgnn.experiment.cells import CellGroup, cell_groups
 from elasticgnn.experiment.engine import expected_trainings, fixed_setting
-from elasticgnn.experiment.execute import SIDE_BY_SIDE, GroupTask, model_settings, to_run
+from elasticgnn.experiment.execute import (
+    SIDE_BY_SIDE,
+    GroupTask,
+    model_settings,
+    to_run,
+    train_claims,
+)
+from elasticgnn.experiment.ledger import Claim
+from elasticgnn.experiment.search import spread
 from elasticgnn.experiment.tasks import load_task
 from elasticgnn.training import TrainingPlan, fit, fit_population, make_model
 
@@ -107,11 +118,36 @@ def measure(rows: dict[str, float], only: list[str], save) -> None:
                 save()
 
 
+def grid_sample(dataset: str, model: str, count: int) -> dict[str, object]:
+    """The time of `count` settings of a grid with one run each, and of the whole grid."""
+    spec = load_spec("table1").restricted((dataset,), (model,))
+    (group,) = cell_groups(spec)
+    group_task = GroupTask(group, load_task(spec.protocol, dataset, 0.0))
+    every = group.models[0].settings
+    claims = [Claim(n, setting, 0, 1) for n, setting in enumerate(spread(every, count))]
+    epochs: list[int] = []
+    began = time.process_time()
+    train_claims(group_task, claims, lambda claim, records: epochs.append(records[-1].epochs))
+    seconds = time.process_time() - began
+    whole = len(every) * spec.protocol.runs
+    return {
+        "cell": f"{dataset} {model}",
+        "settings": len(every),
+        "trainings": whole,
+        "sampled": len(claims),
+        "sampled_epochs": round(fmean(epochs), 1),
+        "sampled_processor_seconds": round(seconds, 2),
+        "processor_hours": round(whole / len(claims) * seconds / 3600, 3),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--grid", nargs=2, metavar=("DATASET", "MODEL"))
+    parser.add_argument("--sample", type=int, default=64)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     record = json.loads(given.output.read_text()) if given.output.exists() else {}
@@ -126,7 +162,13 @@ def main() -> None:
         record["hours_left"] = round(sum(row["hours_left"] for row in record["left"]), 2)
         given.output.write_text(json.dumps(record, indent=1) + "\n")
 
-    measure(measured, given.only, save)
+    if given.grid:
+        found = grid_sample(*given.grid, given.sample)
+        others = [row for row in record.get("grids", []) if row["cell"] != found["cell"]]
+        record["grids"] = [*others, found]
+        print(found)
+    else:
+        measure(measured, given.only, save)
     save()
     print(f"{record['hours_left']} processor hours left")
 

@@ -2,7 +2,7 @@
 
     python studies/polblogs.py results/polblogs.json
 
-Three seeds, 300 epochs each, the settings of table 2. "first" and "last" multiply the initial
+Three seeds, 300 epochs each, the settings of table2-16. "first" and "last" multiply the initial
 weights of the first and of the last layer: with features that are indicators, both scale the
 logits that propagation starts from. "undo" takes back the attacker's flips that touch at least so
 many training nodes. Needs the data sets (ELASTICGNN_DATA); prints the tables of docs/reproduce.md.

@@ -108,3 +108,10 @@ def test_rows_are_json_and_text_names_every_case_if_wanted(results):
     assert json.loads(json.dumps(claim_rows(found)))[0]["judged"] == 150
     assert "cora 5 % l21 - l1" in claim_text(found, show_cases=True)
     assert "cora 5 % l21 - l1" not in claim_text(found)
+
+
+def test_a_sentence_is_judged_apart_by_every_study_it_names():
+    claims = load_claims()
+    assert {c.study for c in claims if "table2" in c.study} == {"table2", "table2-16"}
+    first, second = ([c for c in claims if c.study == s] for s in ("table2", "table2-16"))
+    assert [c.sentence for c in first] == [c.sentence for c in second]

@@ -35,7 +35,7 @@ def test_tables_verdicts_and_claims_follow_from_the_cells():
 
 
 def test_the_check_sees_a_changed_number_a_changed_verdict_and_a_changed_claim(copied):
-    cell = copied / "table2" / "cora-0.1-gcn.json"
+    cell = copied / "table2-16" / "cora-0.1-gcn.json"
     table = json.loads(cell.read_text())
     table["runs"][0]["test"] += 0.02
     cell.write_text(json.dumps(table))
@@ -45,7 +45,7 @@ def test_the_check_sees_a_changed_number_a_changed_verdict_and_a_changed_claim(c
     claims.write_text(claims.read_text().replace('"partly"', '"confirmed"', 1))
     done = check(copied)
     assert done.returncode == 1
-    for part in ("table2 ('cora', 0.1, 'gcn') mean", "verdict: committed 'above'", "claim"):
+    for part in ("table2-16 ('cora', 0.1, 'gcn') mean", "verdict: committed 'above'", "claim"):
         assert part in done.stdout
 
 
@@ -64,12 +64,12 @@ def read(name):
 
 
 def test_what_the_page_says_in_words_is_in_the_records():
-    l2 = [json.loads(path.read_text()) for path in (ROOT / "results/table2").glob("*-l2.json")]
+    l2 = [json.loads(path.read_text()) for path in (ROOT / "results/table2-16").glob("*-l2.json")]
     alone = [cell["selected"]["lambda2"] for cell in l2 if cell["cell"]["model"] == "l2"]
     assert len(alone) == 20
     assert sum(value not in (0.0, 3.0, 6.0, 9.0) for value in alone) == 12
     assert {cell["protocol"]["hidden_channels"] for cell in l2} == {16}
-    polblogs = [read(f"table2/polblogs-{rate}-l2.json") for rate in ("0.05", "0.1")]
+    polblogs = [read(f"table2-16/polblogs-{rate}-l2.json") for rate in ("0.05", "0.1")]
     nines = [row for cell in polblogs for row in cell["candidates"] if row["lambda2"] == 9.0]
     assert [(row["runs"], round(100 * row["test"], 1)) for row in nines] == [(10, 71.9), (10, 71.0)]
     grid = read("table1/cora-0-elastic.json")["candidates"]

@@ -99,17 +99,18 @@ def verdict_of(held: int, cases: int, needs: str) -> str:
 
 
 def load_claims() -> tuple[Claim, ...]:
-    """The sentences of claims.toml, in the paper's order."""
+    """The sentences of claims.toml, in the paper's order; one per study that judges it."""
     rows = tomllib.loads(SOURCE.read_text("utf-8"))["claims"]
-    return tuple(parse_claim(row) for row in rows)
+    return tuple(claim for row in rows for claim in parse_claims(row))
 
 
-def parse_claim(row: dict[str, Any]) -> Claim:
-    """One `[[claims]]` table; lists become tuples."""
+def parse_claims(row: dict[str, Any]) -> list[Claim]:
+    """One `[[claims]]` table, for its study and those it names besides; lists become tuples."""
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
-    return Claim(**values)
+    studies = (values.pop("study"), *values.pop("also", ()))
+    return [Claim(study, **values) for study in studies]
 
 
 def judge_all(tables: Sequence[Table]) -> list[Judgement]:
