@@ -50,6 +50,11 @@ def test_numbers_are_learned_and_predicted_with_intervals(files, capsys):
     capsys.readouterr()
     assert run("predict", model, *where, "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["predictions"]) == 80
+    page, labels = files / "page.html", ("--labels", files / "prices.csv", "--label", "price")
+    assert run("report", model, *where, *labels, "-o", page) == 0
+    assert '"known":40' in page.read_text("utf-8")
+    assert run("report", model, *where, *labels, "--plot", files / "worth.svg") == 2
+    assert "--plot must be asked of a model of classes" in capsys.readouterr().err
     assert run("inspect", model, *where) == 2
     assert "must predict classes to be inspected" in capsys.readouterr().err
 
@@ -62,8 +67,5 @@ def test_what_does_not_go_with_numbers_is_refused(files, capsys):
     assert "got --lambda1" in capsys.readouterr().err
     assert run("train", *own, "--target", "price") == 2
     assert "target must be class or number" in capsys.readouterr().err
-    page = ("--report", files / "page.html")
-    assert run("train", *own, "--target", "number", *page) == 2
-    assert "--report must be left out" in capsys.readouterr().err
     assert run("train", "--target", "number") == 2
     assert "--edges must be given" in capsys.readouterr().err

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from elasticgnn.attack import EdgeScores
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.data.own.targets import Target
     from elasticgnn.graph import Graph
     from elasticgnn.training import TrainedModel
 
@@ -121,6 +122,7 @@ def read(
     labels: Path | None,
     data_root: Path | None,
     layout: TableLayout | None = None,
+    target: Target = "class",
 ) -> tuple[NodeTask, Tensor | None]:
     """The task, and the nodes whose class may be used: all those of one's own label file."""
     from elasticgnn.data import catalogue, load, read_task
@@ -133,7 +135,7 @@ def read(
     if not Path(edges).exists() and edges in catalogue():
         task = load(edges, root=data_root)
         return task, task.split.train if task.split is not None else None
-    task = read_task(Path(edges), features, labels, layout=layout or USUAL)
+    task = read_task(Path(edges), features, labels, target=target, layout=layout or USUAL)
     return task, task.labelled if labels is not None else None
 
 

@@ -14,6 +14,7 @@ from elasticgnn.cli.say import say
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.data.own.targets import Target
     from elasticgnn.training import TrainedModel
 
 STUDY_OPTIONS = ("results", "study", "attack", "quick")
@@ -100,9 +101,10 @@ def write_about_model(
     from elasticgnn.training import TrainedModel
 
     trained = TrainedModel.load(model)
-    if trained.unit is not None:
-        raise ValueError("model must predict classes for a page, got one of --target number")
-    task, _ = read(edges or data_of(trained), features, labels, data_root, layout)
+    if trained.unit is not None and plot is not None:
+        raise ValueError("--plot must be asked of a model of classes, got one of --target number")
+    kind: Target = "class" if trained.unit is None else "number"
+    task, _ = read(edges or data_of(trained), features, labels, data_root, layout, kind)
     write_page_of(trained, task, output, plot)
 
 
@@ -110,8 +112,11 @@ def write_page_of(
     trained: TrainedModel, task: NodeTask, output: Path, plot: Path | None = None
 ) -> None:
     """The page of a trained model on `task`, and the picture of its worth if wanted."""
-    from elasticgnn.report.model import find, save_worth, write_model_page
+    from elasticgnn.report.model import find, find_numbers, save_worth, write_model_page
 
+    if trained.unit is not None:
+        write_model_page(find_numbers(trained, task), output)
+        return
     findings = find(trained, task)
     write_model_page(findings, output)
     if plot is not None:

@@ -89,6 +89,9 @@ def train(
     split_column: Annotated[
         str | None, typer.Option(help="column of the labels that says train, val or test")
     ] = None,
+    split: Annotated[
+        Path | None, typer.Option(help="own files: table of ids and train, val or test; or .json")
+    ] = None,
     groups: Annotated[
         str | None, typer.Option(help="column of the labels whose groups stay together")
     ] = None,
@@ -138,10 +141,11 @@ def train(
     )
     weighted = is_balanced(class_weights, metric)
     plan = TrainingPlan(learning_rate, weight_decay, epochs, patience, balanced=weighted)
-    splitting = Splitting(split_column, groups, time, folds)
+    if split is not None and split_column is not None:
+        raise ValueError("--split and --split-column must be given one at a time, got both")
+    columns = tuple(name for name in (split_column, groups, time) if name is not None)
+    splitting = Splitting(split_column if split is None else split.name, groups, time, folds)
     kind_of_target = check_target(target, edges)
-    if kind_of_target == "number" and page is not None:
-        raise ValueError(f"--report must be left out with --target number, got {page}")
     if edges is None and splitting.columns:
         raise ValueError(f"--edges must be given with a column of labels, got {splitting.columns}")
     for path, name in ((output, "output"), (page, "report")):
@@ -165,11 +169,9 @@ def train(
             output=output,
             as_json=as_json,
         )
-    layout = replace(layout, further=splitting.columns)
+    layout = replace(layout, further=columns)
     task = read(data, edges, features, labels, data_root, target=kind_of_target, layout=layout)
-    task = attacked(task, attack)
-    if task.values is not None and page is not None:
-        raise ValueError(f"--report must be of a model of classes, got --target number and {page}")
+    task = attacked(task if split is None else with_split(task, split, layout), attack)
     given = [option for option in SETTINGS if is_given(context, option)]
     if task.values is not None and (given or tune == "off"):
         option = f"--{given[0].replace('_', '-')}" if given else "--tune off"
@@ -190,6 +192,13 @@ def train(
         best = best_model(task, repeated, facts)
         facts |= kept(best, task, output, page)
     report(facts, as_json)
+
+
+def with_split(task: NodeTask, split: Path, layout: TableLayout) -> NodeTask:
+    """The task with the parts of its nodes from a file of their own."""
+    from elasticgnn.data.own.split_file import with_split_file
+
+    return with_split_file(task, split, layout)
 
 
 def is_balanced(class_weights: str, metric: str) -> bool:

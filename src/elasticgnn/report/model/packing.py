@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.report.model.layout import layout
+from elasticgnn.report.model.number_findings import NumberFindings
 from elasticgnn.training.roles import HELD_OUT, TRAINED
 
 WHOLE_NODES, WHOLE_EDGES = 20_000, 60_000  # up to here the page draws the whole graph
@@ -22,7 +23,7 @@ ROLES = ("unknown", TRAINED, HELD_OUT)
 Array = NDArray[Any]
 
 
-def packed(findings: ModelFindings) -> str:
+def packed(findings: ModelFindings | NumberFindings) -> str:
     """Base64 of gzip of: length of the head (4 bytes), head in JSON, arrays, each padded to 4."""
     arrays = node_arrays(findings) | edge_arrays(findings)
     if is_drawn_whole(findings):
@@ -38,7 +39,7 @@ def packed(findings: ModelFindings) -> str:
     return base64.b64encode(gzip.compress(whole, 6, mtime=0)).decode()
 
 
-def is_drawn_whole(findings: ModelFindings) -> bool:
+def is_drawn_whole(findings: ModelFindings | NumberFindings) -> bool:
     """Whether the graph is small enough to be drawn as a whole."""
     graph = findings.task.graph
     return graph.num_nodes <= WHOLE_NODES and graph.num_edges <= WHOLE_EDGES
@@ -49,28 +50,36 @@ def numbered(ids: list[str]) -> list[str] | None:
     return None if all(name == str(k) for k, name in enumerate(ids)) else ids
 
 
-def node_arrays(findings: ModelFindings) -> dict[str, Array]:
-    """Known class + 1, role, moved, and the TOP classes with their probabilities, best first."""
+def node_arrays(findings: ModelFindings | NumberFindings) -> dict[str, Array]:
+    """Known class + 1, role, moved, and the TOP classes with their probabilities, best first; or
+    numbers."""
+    if isinstance(findings, NumberFindings):
+        return {**findings.node_arrays(), "role": role_codes(findings)}
     probability = findings.prediction.probability.numpy()
     best = np.argsort(-probability, axis=1, kind="stable")[:, :TOP]
-    roles = findings.roles or []
-    code = {name: number for number, name in enumerate(ROLES)}
     return {
         "known": (findings.task.labels.numpy() + 1).astype(np.uint16),
-        "role": np.array([code[name] for name in roles], dtype=np.uint8),
+        "role": role_codes(findings),
         "moved": shares(findings.prediction.moved.numpy()),
         "top": best.astype(np.uint16).ravel(),
         "chance": shares(np.take_along_axis(probability, best, 1)),
     }
 
 
-def edge_arrays(findings: ModelFindings) -> dict[str, Array]:
+def role_codes(findings: ModelFindings | NumberFindings) -> Array:
+    """The role of each node by its place in ROLES; empty where it is not known."""
+    code = {name: number for number, name in enumerate(ROLES)}
+    return np.array([code[name] for name in findings.roles or []], dtype=np.uint8)
+
+
+def edge_arrays(findings: ModelFindings | NumberFindings) -> dict[str, Array]:
     """Both ends of every edge, and its suspicion in 0..1."""
-    graph = findings.edges.graph
+    graph = findings.task.graph
+    score = findings.score if isinstance(findings, NumberFindings) else findings.edges.score
     return {
         "tail": graph.tail.numpy().astype(np.uint32),
         "head": graph.head.numpy().astype(np.uint32),
-        "score": shares(findings.edges.score.numpy()),
+        "score": shares(score.numpy()),
     }
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from elasticgnn.files import write_whole
+from elasticgnn.graph import Graph
 from elasticgnn.report.model.evidence import evidence
 from elasticgnn.report.model.findings import ModelFindings
+from elasticgnn.report.model.number_findings import NOTE, NumberFindings, number_evidence
 from elasticgnn.report.model.packing import ROLES, TOP, is_drawn_whole, packed
 from elasticgnn.report.page import asset
 from elasticgnn.training import TrainedModel
@@ -24,6 +27,7 @@ SCRIPTS = (
     "chart.js",
     "model/graph_data.js",
     "model/evidence.js",
+    "model/numbers.js",
     "model/edges.js",
     "model/node.js",
     "model/drawing.js",
@@ -34,12 +38,12 @@ EDGES = 2000  # the most suspicious, in the table
 MEASURES = ("score", "difference", "proposed", "disagreement", "saturation")
 
 
-def write_model_page(findings: ModelFindings, path: Path) -> None:
+def write_model_page(findings: ModelFindings | NumberFindings, path: Path) -> None:
     """The page of `findings`, written whole."""
     write_whole(path, render_model_page(findings))
 
 
-def render_model_page(findings: ModelFindings) -> str:
+def render_model_page(findings: ModelFindings | NumberFindings) -> str:
     """The HTML text: facts as JSON, nodes and edges packed; nothing in them can be markup."""
     facts = json.dumps(plain(page_data(findings)), allow_nan=False, separators=(",", ":"))
     parts = {
@@ -63,29 +67,29 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def page_data(findings: ModelFindings) -> dict[str, Any]:
+def page_data(findings: ModelFindings | NumberFindings) -> dict[str, Any]:
     """Everything but the nodes and edges themselves."""
-    trained = findings.trained
-    return {
-        "about": about(findings),
-        "classes": list(trained.class_names),
-        "evidence": evidence(findings),
-        "edges": worst_edges(findings),
+    classes = findings.trained.class_names
+    shared = {
+        "about": {**about(findings), **counts(findings)},
+        "classes": list(classes),
         "graph": {
             "nodes": findings.task.num_nodes,
             "edges": findings.task.graph.num_edges,
-            "top": min(TOP, len(trained.class_names)),
+            "top": min(TOP, len(classes)),
             "whole": is_drawn_whole(findings),
             "roles": list(ROLES) if findings.roles else None,
         },
     }
+    if isinstance(findings, NumberFindings):
+        found, edges = number_evidence(findings), widest_edges(findings)
+        return {**shared, "evidence": found, "edges": edges, "numbers": findings.span()}
+    return {**shared, "evidence": evidence(findings), "edges": worst_edges(findings)}
 
 
-def about(findings: ModelFindings) -> dict[str, Any]:
+def about(findings: ModelFindings | NumberFindings) -> dict[str, Any]:
     """What the model is, and what it was trained on and asked about."""
     trained, task = findings.trained, findings.task
-    count = torch.bincount(task.labels[task.labelled], minlength=task.num_classes).tolist()
-    said = torch.bincount(findings.prediction.label, minlength=len(trained.class_names)).tolist()
     return {
         "model": trained.facts.get("family") or trained.settings.name,
         "settings": {name: getattr(trained.settings, name) for name in settings_of(trained)},
@@ -94,12 +98,20 @@ def about(findings: ModelFindings) -> dict[str, Any]:
         "fingerprint": trained.data.get("fingerprint", "")[:12],
         "features": trained.num_features,
         "made_features": trained.nodes is not None,
-        "known": count,
-        "said": said,
         "mean_moved": float(findings.prediction.moved.mean()) if task.num_nodes else 0.0,
         "notes": list(task.notes),
         "versions": json.loads(trained.facts.get("versions", "null")) or package_versions(PACKAGES),
     }
+
+
+def counts(findings: ModelFindings | NumberFindings) -> dict[str, list[int]]:
+    """How many nodes are known to be, and are said to be, of each class."""
+    if isinstance(findings, NumberFindings):
+        return {}
+    task, classes = findings.task, len(findings.trained.class_names)
+    known = torch.bincount(task.labels[task.labelled], minlength=task.num_classes)
+    said = torch.bincount(findings.prediction.label, minlength=classes)
+    return {"known": known.tolist(), "said": said.tolist()}
 
 
 def settings_of(trained: TrainedModel) -> list[str]:
@@ -116,14 +128,29 @@ def settings_of(trained: TrainedModel) -> list[str]:
 def worst_edges(findings: ModelFindings) -> dict[str, Any]:
     """The most suspicious edges: node numbers, measures, predicted classes."""
     scores = findings.edges
-    order = scores.order()[:EDGES]
-    columns = [scores.graph.tail[order].tolist(), scores.graph.head[order].tolist()]
-    values = [getattr(scores, name)[order].tolist() for name in MEASURES]
+    measured = {name: getattr(scores, name) for name in MEASURES}
+    return edge_rows(scores.graph, scores.order(), measured, findings.suspicion_notes)
+
+
+def widest_edges(findings: NumberFindings) -> dict[str, Any]:
+    """The edges whose ends have the most different numbers."""
+    order = torch.argsort(findings.difference, descending=True, stable=True)
+    measured = {name: getattr(findings, name) for name in ("score", "difference", "proposed")}
+    return edge_rows(findings.task.graph, order, measured, [NOTE])
+
+
+def edge_rows(
+    graph: Graph, order: Tensor, measured: dict[str, Tensor], notes: list[str]
+) -> dict[str, Any]:
+    """The first EDGES edges of `order` with what was measured of them."""
+    order = order[:EDGES]
+    columns = [graph.tail[order].tolist(), graph.head[order].tolist()]
+    values = [value[order].tolist() for value in measured.values()]
     return {
-        "measures": list(MEASURES),
-        "notes": findings.suspicion_notes,
+        "measures": list(measured),
+        "notes": notes,
         "rows": [
-            [*ends, *(round(x, 4) for x in measured)]
-            for *ends, measured in zip(*columns, zip(*values, strict=True), strict=True)
+            [*ends, *(float(f"{x:.5g}") for x in each)]
+            for *ends, each in zip(*columns, zip(*values, strict=True), strict=True)
         ],
     }

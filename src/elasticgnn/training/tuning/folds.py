@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,16 @@ class Division:
     choosers: Tensor
     folds: tuple[Split, ...]
     kept: Tensor
+
+    @property
+    def digest(self) -> str:
+        """Names the division: equal ones have equal digests."""
+        parts = [self.judges, self.kept]
+        parts += [part for fold in self.folds for part in (fold.train, fold.val)]
+        sums = hashlib.sha256()
+        for part in parts:
+            sums.update(f"{len(part)} ".encode() + part.numpy().tobytes())
+        return sums.hexdigest()[:16]
 
 
 def divide(task: NodeTask, rng: np.random.Generator, splitting: Splitting = RANDOM) -> Division:

@@ -27,6 +27,7 @@ from elasticgnn.training.tuning.outcome import Outcome
 Array = NDArray[Any]
 COVERAGE = 0.9
 DRAWS = 300
+PAIRS = 500  # of a regression, kept for its page
 
 
 class Judges:
@@ -95,13 +96,16 @@ class Judges:
         return float(inside[np.arange(len(self.labels)), self.labels].mean())
 
     def number_report(self, said: Array) -> dict[str, Any]:
-        """R^2, mean absolute and root mean squared error, and the largest error."""
+        """R^2, mean absolute and root mean squared error, the largest error, and at most PAIRS
+        pairs of what was said and what is true."""
         errors = np.abs(self.labels - said[:, 0])
+        shown = np.stack([said[:, 0], self.labels], 1)[:: -(-len(errors) // PAIRS)]
         return {
             "r2": score("r2", self.labels, said),
             "mae": -score("mae", self.labels, said),
             "rmse": -score("rmse", self.labels, said),
             "largest_error": float(errors.max()),
+            "pairs": [[float(f"{value:.5g}") for value in pair] for pair in shown.tolist()],
         }
 
     def interval_coverage(self, said: Array, scores: list[float]) -> float:

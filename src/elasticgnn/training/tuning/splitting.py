@@ -40,14 +40,15 @@ class Splitting:
         named = [name for name in (self.parts, self.groups, self.time) if name is not None]
         if len(named) > 1:
             raise ValueError(
-                f"--split-column, --groups and --time must be given one at a time, got {named}"
+                "--split, --split-column, --groups and --time must be given one at a time, "
+                f"got {named}"
             )
         if self.folds < 2:
             raise ValueError(f"folds must be >= 2, got {self.folds}")
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the label file that are needed."""
+        """The columns of the label file, or the split file, that are needed."""
         return tuple(name for name in (self.parts, self.groups, self.time) if name is not None)
 
 

@@ -75,7 +75,7 @@ def tune(
     preparation = None if task.made_features else fit_preparation(task.features)
     unit = unit_of(task)
     ready = in_deviations(task if preparation is None else preparation.apply(task), unit)
-    key = f"{task.fingerprint} {chosen} {seed} {splitting} {balanced}"
+    key = f"{task.fingerprint} {chosen} {seed} {splitting} {balanced} {division.digest}"
     known = None if kept_in is None else OutcomeFile(kept_in, key)
     limit = max(60 * minutes, 60.0)
     evaluation = Evaluation(ready, chosen, seed, unit, known=known, refit_seconds=limit)

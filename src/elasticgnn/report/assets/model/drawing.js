@@ -2,6 +2,7 @@
 
 const CLASS_COLOURS = ["#3b7dd8", "#e08a1e", "#2f9e58", "#d64550", "#9a5fd0", "#17a2b8", "#b5651d", "#c04c9d", "#8c8c2a", "#7d7d7d"];
 const CERTAINTY = ["#d64550", "#e9a23b", "#c9c46a", "#59b08a", "#2b7fb8"];
+const VALUE = ["#30356b", "#3b7dd8", "#59b08a", "#c9c46a", "#e08a1e"];
 const MOVED = ["#8fa3b5", "#b9a6cf", "#c97fb8", "#d8527c", "#b5172f"];
 
 function classColour(label) {
@@ -36,6 +37,7 @@ function mixed(one, other, share) {
 /** Certainty runs from that of a guess to 1. */
 function nodeColour(graph, node, by) {
   if (by === "class") return classColour(graph.label(node));
+  if (by === "value") return scaleColour(VALUE, graph.height(node));
   if (by === "moved") return scaleColour(MOVED, graph.movedBy(node));
   const guess = 1 / graph.classes.length;
   return scaleColour(CERTAINTY, (graph.certainty(node) - guess) / (1 - guess));
@@ -66,7 +68,8 @@ function drawHover(context, data, settings) {
 
 function legendOf(graph, by) {
   if (by === "class") return element("div", { class: "key" }, ...graph.classes.slice(0, 24).map((_, k) => chip(graph, k)));
-  const scale = by === "moved" ? MOVED : CERTAINTY;
-  const ends = by === "moved" ? ["not moved", "moved by neighbours"] : ["a guess", "certain"];
+  const scale = { moved: MOVED, value: VALUE, certainty: CERTAINTY }[by];
+  const ends = { moved: () => ["not moved", "moved by neighbours"], certainty: () => ["a guess", "certain"],
+    value: () => [number(graph.numbers.low), number(graph.numbers.high)] }[by]();
   return element("div", { class: "key" }, ends[0], element("i", { class: "ramp", style: `background:linear-gradient(90deg, ${scale.join(", ")})` }), ends[1]);
 }

@@ -12,16 +12,18 @@ const EDGE_HELP = {
 function edgesSection(data, graph, open) {
   const { rows, measures, notes } = data.edges;
   const state = { by: "score", down: true, text: "", crossing: false, shown: PAGE_ROWS };
-  const titles = ["source", "target", ...measures, "source class", "target class"];
+  const kind = data.numbers ? "number" : "class";
+  const titles = ["source", "target", ...measures, `source ${kind}`, `target ${kind}`];
   const value = (line, title) => {
     const place = measures.indexOf(title);
     if (place >= 0) return line[2 + place];
     const node = title.startsWith("source") ? line[0] : line[1];
+    if (title.endsWith("number")) return graph.value[node];
     return title.endsWith("class") ? graph.classes[graph.label(node)] : graph.name(node);
   };
   const chosen = () => rows.filter((line) => {
     if (state.crossing && graph.label(line[0]) === graph.label(line[1])) return false;
-    return !state.text || ["source", "target", "source class", "target class"].some((title) => value(line, title).toLowerCase().includes(state.text));
+    return !state.text || ["source", "target", `source ${kind}`, `target ${kind}`].some((title) => String(value(line, title)).toLowerCase().includes(state.text));
   }).sort((a, b) => {
     const [x, y] = [value(a, state.by), value(b, state.by)];
     const order = typeof x === "number" ? x - y : x.localeCompare(y, "en", { numeric: true });
@@ -38,20 +40,26 @@ function edgesSection(data, graph, open) {
     body.replaceChildren(...found.slice(0, state.shown).map((line) => element("tr", {},
       element("td", {}, nodeButton(line[0])), element("td", {}, nodeButton(line[1])),
       ...measures.map((_, k) => element("td", { class: "figure" }, line[2 + k].toFixed(3))),
-      element("td", {}, chip(graph, graph.label(line[0]))), element("td", {}, chip(graph, graph.label(line[1]))))));
+      element("td", {}, nodeChip(graph, line[0])), element("td", {}, nodeChip(graph, line[1])))));
     headers.forEach((head, k) => head.setAttribute("aria-sort", titles[k] !== state.by ? "none" : state.down ? "descending" : "ascending"));
     more.hidden = found.length <= state.shown;
     count.textContent = `${thousands(Math.min(found.length, state.shown))} of ${thousands(found.length)} shown; the table holds the ${thousands(rows.length)} most suspicious of ${thousands(graph.edges)} edges (all: elasticgnn inspect -o).`;
   };
-  const filter = element("input", { type: "search", placeholder: "Filter by id or class", "aria-label": "Filter edges",
+  const filter = element("input", { type: "search", placeholder: `Filter by id or ${kind}`, "aria-label": "Filter edges",
     oninput: (event) => { state.text = event.target.value.trim().toLowerCase(); state.shown = PAGE_ROWS; draw(); } });
   const crossing = element("button", { type: "button", "aria-pressed": "false", onclick: () => {
     state.crossing = !state.crossing; crossing.setAttribute("aria-pressed", String(state.crossing)); draw(); } }, "Different classes only");
   const save = element("button", { type: "button", onclick: () => download("suspicious_edges.csv",
     [titles.map((title) => title.replace(" ", "_")), ...chosen().map((line) => titles.map((title) => value(line, title)))]) }, "Export CSV");
   draw();
-  return section("edges", "Suspicious edges", ...notes.map(note), element("div", { class: "tabs" }, filter, crossing, save),
+  return section("edges", "Suspicious edges", ...notes.map(note), element("div", { class: "tabs" }, filter, data.numbers ? null : crossing, save),
     element("div", { class: "scroll", tabindex: "0" }, element("table", { class: "edges" }, element("thead", {}, element("tr", {}, ...headers)), body)), more, count);
+}
+
+/** What is said of a node beside its colour. */
+function nodeChip(graph, node) {
+  if (!graph.numbers) return chip(graph, graph.label(node));
+  return element("span", { class: "chip" }, element("i", { style: `background:${nodeColour(graph, node, "value")}` }), graph.said(node));
 }
 
 /** A class name beside its colour. */

@@ -2,10 +2,19 @@
 
 const percent = (share, digits = 1) => (share === null || share === undefined ? "–" : (100 * share).toFixed(digits));
 const thousands = (count) => count.toLocaleString("en-US");
-/** A measure as people read it: shares in percent, the (negative) log loss as it is. */
-const measured = (metric, value) => (metric === "logloss" ? (-value).toFixed(3) : percent(value));
+const NOT_SHARES = ["logloss", "r2", "mae", "rmse"];
+const isShare = (metric) => !NOT_SHARES.includes(metric);
+/** A measure as people read it: shares in percent, errors and the log loss (stored negative) as they are. */
+function measured(metric, value) {
+  if (value === null || value === undefined) return "–";
+  if (isShare(metric)) return percent(value);
+  return metric === "r2" ? value.toFixed(3) : metric === "logloss" ? (-value).toFixed(3) : number(-value);
+}
+/** A number with four digits that matter. */
+const number = (value) => (value === null || value === undefined ? "–" : String(Number(value.toPrecision(4))));
+const spread = (metric, value) => (isShare(metric) ? percent(value) : number(Math.abs(value)));
 const between = (metric, value) => `${measured(metric, value.value)} (${measured(metric, value.low)} to ${measured(metric, value.high)})`;
-const METRICS = { accuracy: "Accuracy", balanced: "Balanced accuracy", auc: "Area under ROC", f1: "Macro F1", logloss: "Log loss" };
+const METRICS = { accuracy: "Accuracy", balanced: "Balanced accuracy", auc: "Area under ROC", f1: "Macro F1", logloss: "Log loss", r2: "R²", mae: "Mean absolute error", rmse: "Root mean squared error" };
 
 function section(id, title, ...children) {
   return element("section", { id }, element("h2", {}, title), ...children);
@@ -29,61 +38,69 @@ function card(title, value, text) {
 }
 
 /** The few numbers that decide: how good, how much better than nothing, does the graph help. */
-function overview({ about, evidence, graph, classes }) {
-  const known = about.known.reduce((sum, count) => sum + count, 0);
+function overview({ about, evidence, graph, classes, numbers }) {
+  const known = numbers ? numbers.known : about.known.reduce((sum, count) => sum + count, 0);
   const cards = [];
   if (evidence.estimate) {
-    cards.push(card(METRICS[evidence.metric] || evidence.metric, measured(evidence.metric, evidence.estimate.value) + (evidence.metric === "logloss" ? "" : " %"),
-      `95 % between ${measured(evidence.metric, evidence.estimate.low)} and ${measured(evidence.metric, evidence.estimate.high)}, on ${thousands(evidence.estimate.nodes)} nodes kept away; majority class: ${measured(evidence.metric, evidence.majority)}`));
+    cards.push(card(METRICS[evidence.metric] || evidence.metric, measured(evidence.metric, evidence.estimate.value) + (isShare(evidence.metric) ? " %" : ""),
+      `95 % between ${measured(evidence.metric, evidence.estimate.low)} and ${measured(evidence.metric, evidence.estimate.high)}, on ${thousands(evidence.estimate.nodes)} nodes kept away; ${numbers ? "always the mean" : "majority class"}: ${measured(evidence.metric, evidence.majority)}`));
   }
   if (evidence.graph_gain) {
     const gain = evidence.graph_gain;
     const word = gain.low > 0 ? "helps" : gain.high <= 0 ? "does not help" : "may help";
-    cards.push(card("The graph", word, `${signedPoints(gain.value)} points (${signedPoints(gain.low)} to ${signedPoints(gain.high)}) against the best model without it`));
+    const [size, unit] = isShare(evidence.metric) ? [signedPoints, " points"] : [signed, ""];
+    cards.push(card("The graph", word, `${size(gain.value)}${unit} (${size(gain.low)} to ${size(gain.high)}) against the best model without it`));
   }
-  if (evidence.calibration_error !== undefined) {
+  if (evidence.calibration_error !== undefined && evidence.calibration_error !== null) {
     cards.push(card("Calibration error", `${percent(evidence.calibration_error)} %`, "mean distance of the stated probability from the share that was right"));
   }
-  if (evidence.coverage !== undefined) {
+  if (numbers && evidence.coverage !== undefined) {
+    cards.push(card("Intervals for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their number within ±${number(numbers.half)} of what was said`));
+  } else if (evidence.coverage !== undefined) {
     cards.push(card("Sets for 90 %", `${percent(evidence.coverage)} %`, "of the nodes kept away had their class in the set that was to hold 90 %"));
   }
-  cards.push(card("Nodes and edges", `${thousands(graph.nodes)} / ${thousands(graph.edges)}`, `${classes.length} classes, ${about.made_features ? "no features of their own" : `${thousands(about.features)} feature columns`}, ${thousands(known)} nodes of known class`));
+  cards.push(card("Nodes and edges", `${thousands(graph.nodes)} / ${thousands(graph.edges)}`, `${numbers ? "a number to predict" : `${classes.length} classes`}, ${about.made_features ? "no features of their own" : `${thousands(about.features)} feature columns`}, ${thousands(known)} nodes of known ${numbers ? "number" : "class"}`));
   return element("div", { class: "cards" }, ...cards);
 }
 
+function signed(value) { return `${value >= 0 ? "+" : ""}${number(value)}`; }
 function signedPoints(value) { return `${value >= 0 ? "+" : ""}${percent(value)}`; }
 
 /** A loud line where the model is no better than naming the most frequent class. */
-function warning({ evidence }) {
+function warning({ evidence, numbers }) {
   if (!evidence.estimate) return element("p", { class: "warning" }, "How good this model is, is unknown here: the file holds no measure on nodes kept away, and no labels of such nodes were given.");
   if (evidence.estimate.value > evidence.majority) return null;
-  return element("p", { class: "warning" }, `This model has learned nothing of use: always naming the most frequent class gives ${measured(evidence.metric, evidence.majority)}, no less than the model.`);
+  return element("p", { class: "warning" }, `This model has learned nothing of use: always ${numbers ? "saying the mean" : "naming the most frequent class"} gives ${measured(evidence.metric, evidence.majority)}, no less than the model.`);
 }
 
-function trainedOn({ about, classes, evidence }) {
+function trainedOn({ about, classes, evidence, numbers }) {
   const settings = Object.entries(about.settings).filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value}`).join(", ");
   const rows = [["trained on", `${about.trained_on} (${about.fingerprint})`], ["asked about", about.data], ["model", about.model], ["settings", settings],
     ["made with", Object.entries(about.versions).map(([name, version]) => `${name} ${version}`).join(", ")],
     ...about.notes.map((text) => ["note", text])];
-  const total = about.known.reduce((sum, count) => sum + count, 0);
+  if (numbers) {
+    rows.push(["known numbers", `${thousands(numbers.known)}, ${number(numbers.known_low)} to ${number(numbers.known_high)}`],
+      ["said of all nodes", `${number(numbers.low)} to ${number(numbers.high)}`]);
+  }
+  const total = numbers ? 0 : about.known.reduce((sum, count) => sum + count, 0);
   const counts = classes.map((name, k) => row(name, thousands(about.known[k] || 0), total ? percent((about.known[k] || 0) / total) : "–", thousands(about.said[k])));
   return section("data", "What it was trained on",
     evidence.how ? note(`Measured ${evidence.how}.`) : null,
     element("dl", {}, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])),
-    table(["class", "known nodes", "%", "predicted, all nodes"], counts));
+    numbers ? null : table(["class", "known nodes", "%", "predicted, all nodes"], counts));
 }
 
-function leaderboard({ evidence }) {
+function leaderboard({ evidence, numbers }) {
   if (!evidence.leaderboard) return null;
   const rows = evidence.leaderboard.map((entry, place) => {
-    const line = row(entry.family, String(entry.tried), `${measured(evidence.metric, entry.validation)} ± ${evidence.metric === "logloss" ? entry.deviation.toFixed(3) : percent(entry.deviation)}`,
+    const line = row(entry.members > 1 ? `${entry.members} x ${entry.family}` : entry.family, String(entry.tried), `${measured(evidence.metric, entry.validation)} ± ${spread(evidence.metric, entry.deviation)}`,
       entry.held_out ? between(evidence.metric, entry.held_out) : "–", entry.held_out ? intervalBar(entry.held_out, evidence) : "");
     if (place === 0) line.className = "winner";
     return line;
   });
-  rows.push(row("majority class", "", "", measured(evidence.metric, evidence.majority), ""));
+  rows.push(row(numbers ? "the mean" : "majority class", "", "", measured(evidence.metric, evidence.majority), ""));
   return section("leaderboard", "Leaderboard",
-    note(`${METRICS[evidence.metric] || evidence.metric}${evidence.metric === "logloss" ? "" : " in percent"}. Families by cross-validation within the known nodes; the last columns are nodes that had no part in any choice, with 95 % intervals.`),
+    note(`${METRICS[evidence.metric] || evidence.metric}${isShare(evidence.metric) ? " in percent" : ""}. Families by cross-validation within the known nodes; the last columns are nodes that had no part in any choice, with 95 % intervals.`),
     table(["model", "tried", "cross-validation", "on nodes kept away", ""], rows, "left"));
 }
 
@@ -148,28 +165,31 @@ function classTable({ evidence }) {
 }
 
 function worth(data) {
+  if (data.numbers) return numberWorth(data);
   if (!data.evidence.confusion) return null;
   return section("worth", "On nodes kept away", element("div", { class: "pair" },
     element("div", {}, confusion(data), classTable(data)), reliabilityDiagram(data)));
 }
 
 const CURVES = { loss: "training loss", val_loss: "validation loss", val: "validation accuracy", test: "test accuracy" };
+const NUMBER_CURVES = { ...CURVES, val: "validation R²", test: "test R²" };
 
-function learningCurves({ evidence, about }) {
+function learningCurves({ evidence, about, numbers }) {
+  const titles = numbers ? NUMBER_CURVES : CURVES;
   const kinds = Object.keys(CURVES).filter((kind) => (evidence.curves || []).some((run) => run[kind]));
   if (!kinds.length) {
     return section("curves", "Learning curves", note(evidence.leaderboard
       ? `${about.model} has no epochs: its weights are computed in one go.` : "The model file holds no curves."));
   }
   const place = element("div", {});
-  const buttons = kinds.map((kind) => element("button", { type: "button", "aria-pressed": "false", onclick: () => show(kind) }, CURVES[kind]));
+  const buttons = kinds.map((kind) => element("button", { type: "button", "aria-pressed": "false", onclick: () => show(kind) }, titles[kind]));
   const show = (kind) => {
     buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(kinds[k] === kind)));
-    const factor = kind.endsWith("loss") ? 1 : 100;
+    const factor = numbers || kind.endsWith("loss") ? 1 : 100;
     const lines = evidence.curves.filter((run) => run[kind]).map((run, k) => ({ title: `${evidence.curve_title} ${k + 1}`,
       colour: COLOURS[k % COLOURS.length], points: run[kind].map((value, step) => [step * run.stride, factor * value]) }));
-    place.replaceChildren(lineChart({ lines, xTitle: "epoch", yTitle: factor === 1 ? "loss" : "accuracy, %", digits: factor === 1 ? 3 : 1,
-      caption: `${CURVES[kind]} of each ${evidence.curve_title}` }));
+    place.replaceChildren(lineChart({ lines, xTitle: "epoch", yTitle: kind.endsWith("loss") ? "loss" : numbers ? "R²" : "accuracy, %", digits: factor === 1 ? 3 : 1,
+      caption: `${titles[kind]} of each ${evidence.curve_title}` }));
   };
   show(kinds[0]);
   return section("curves", "Learning curves", element("div", { class: "tabs" }, ...buttons), place);

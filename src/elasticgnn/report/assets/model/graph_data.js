@@ -1,7 +1,7 @@
 // Nodes and edges, unpacked from the page's one packed text.
 
 const FULL = 65535;
-const KINDS = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
+const KINDS = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array };
 
 /** The bytes behind base64 text of gzip. */
 async function unzipped(text) {
@@ -13,7 +13,7 @@ async function unzipped(text) {
 }
 
 class GraphData {
-  constructor(buffer, { nodes, edges, top, roles }, classes) {
+  constructor(buffer, { nodes, edges, top, roles }, classes, numbers = null) {
     const length = new DataView(buffer).getUint32(0, true);
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
     let place = 4 + length;
@@ -21,13 +21,17 @@ class GraphData {
       this[name] = new KINDS[kind](buffer, place, size);
       place += Math.ceil(this[name].byteLength / 4) * 4;
     }
-    Object.assign(this, { nodes, edges, count: top, roles, classes, ids: head.ids });
+    Object.assign(this, { nodes, edges, count: top, roles, classes, numbers, ids: head.ids });
   }
 
   name(node) { return this.ids ? this.ids[node] : String(node); }
   label(node) { return this.top[node * this.count]; }
   certainty(node) { return this.chance[node * this.count] / FULL; }
-  movedBy(node) { return this.moved[node] / FULL; }
+  movedBy(node) { return this.numbers ? this.moved[node] / (this.numbers.moved || 1) : this.moved[node] / FULL; }
+  /** What is said of a node, as text. */
+  said(node) { return this.numbers ? number(this.value[node]) : this.classes[this.label(node)]; }
+  /** Where the number of a node lies among all, in 0..1. */
+  height(node) { return (this.value[node] - this.numbers.low) / (this.numbers.high - this.numbers.low || 1); }
   suspicion(edge) { return this.score[edge] / FULL; }
   degree(node) { return this.around.start[node + 1] - this.around.start[node]; }
 

@@ -26,7 +26,7 @@ async function start() {
   const graphPlace = element("div", { id: "graph-place" }, note("The graph is being unpacked …"));
   add(warning(DATA), overview(DATA), leaderboard(DATA), worth(DATA), graphPlace, learningCurves(DATA), trainedOn(DATA));
   const links = { leaderboard: "Leaderboard", worth: "Worth", graph: "Graph", edges: "Edges", curves: "Curves", data: "Data" };
-  const unpacked = new GraphData(await unzipped(document.getElementById("packed").textContent), graph, DATA.classes);
+  const unpacked = new GraphData(await unzipped(document.getElementById("packed").textContent), graph, DATA.classes, DATA.numbers);
   viewer = new Viewer(unpacked, graph.whole);
   graphPlace.replaceChildren(viewer.section(), edgesSection(DATA, unpacked, (node) => viewer.open(node)));
   document.getElementById("nav").append(...Object.entries(links).filter(([id]) => document.getElementById(id))

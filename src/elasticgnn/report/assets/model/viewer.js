@@ -4,7 +4,7 @@ const NEARBY = 400; // nodes of a neighbourhood at most
 
 class Viewer {
   constructor(graph, whole) {
-    Object.assign(this, { graph, whole, by: "class", hops: 2, selected: null, view: whole ? "whole" : "nearby", worst: false });
+    Object.assign(this, { graph, whole, by: graph.numbers ? "value" : "class", hops: 2, selected: null, view: whole ? "whole" : "nearby", worst: false });
     this.canvas = element("div", { class: "canvas", role: "img", "aria-label": "The graph" });
     this.panel = element("div", { class: "panel", "aria-live": "polite" }, note("Click a node, or search for its id."));
     this.legend = element("div", {});
@@ -24,7 +24,7 @@ class Viewer {
     this.views = this.whole ? choice("view", [["whole", "whole graph"], ["nearby", "neighbourhood"]], this.view, (view) => this.look(view)) : null;
     const tools = element("div", { class: "tools" }, this.searchBox(), this.views,
       choice("steps", [[1, "1"], [2, "2"], [3, "3"]], this.hops, (hops) => { this.hops = hops; this.look("nearby"); }),
-      choice("colour", [["class", "class"], ["certainty", "certainty"], ["moved", "moved"]], this.by, (by) => { this.by = by; this.paint(); }),
+      choice("colour", this.graph.numbers ? [["value", "number"], ["moved", "moved"]] : [["class", "class"], ["certainty", "certainty"], ["moved", "moved"]], this.by, (by) => { this.by = by; this.paint(); }),
       choice("edges", [[false, "all"], [true, "suspicious"]], this.worst, (worst) => { this.worst = worst; this.paint(); }));
     const zoom = element("div", { class: "zoom" }, ...[["+", "Zoom in", 0.6], ["−", "Zoom out", 1.7], ["⌂", "Show all", 0]].map(([sign, title, factor]) =>
       element("button", { type: "button", "aria-label": title, title, onclick: () => this.zoom(factor) }, sign)));

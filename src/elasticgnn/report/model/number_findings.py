@@ -1,0 +1,120 @@
+"""What a model of numbers says of every node and edge of a task: all that its page shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from elasticgnn.data import NodeTask
+from elasticgnn.training import TrainedModel
+from elasticgnn.training.prediction import NumberPrediction, outputs
+from elasticgnn.training.roles import node_roles
+from elasticgnn.training.tuning.calibration import threshold
+
+COVERAGE = 0.9
+NOTE = (
+    "The score ranks how far the numbers at the two ends of an edge are apart: known ones, else "
+    "what the model says."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberFindings:
+    """A trained model of numbers on a task.
+
+    difference (m,): between the numbers at the ends of each edge, known ones before predicted;
+    proposed: between what the model says of them without any edge; half: of the interval's width.
+    """
+
+    trained: TrainedModel
+    task: NodeTask
+    prediction: NumberPrediction
+    difference: Tensor
+    proposed: Tensor
+    roles: list[str] | None
+    half: float
+
+    @property
+    def ids(self) -> list[str]:
+        """The name of each node as text."""
+        ids = range(self.task.num_nodes) if self.task.node_ids is None else self.task.node_ids
+        return [str(node) for node in ids]
+
+    @property
+    def known(self) -> Tensor:
+        """The known numbers (n,), NaN where there is none."""
+        unknown = torch.full((self.task.num_nodes,), torch.nan, dtype=torch.float64)
+        return unknown if self.task.values is None else self.task.values
+
+    @property
+    def score(self) -> Tensor:
+        """The rank of each edge's difference, in 0..1."""
+        order = torch.argsort(self.difference, stable=True)
+        rank = torch.empty(len(order), dtype=torch.float64)
+        rank[order] = torch.arange(len(order), dtype=torch.float64)
+        return rank / max(len(order) - 1, 1)
+
+    def span(self) -> dict[str, Any]:
+        """What the page must know of all numbers together."""
+        known = self.known[~self.known.isnan()]
+        ends = (float(known.min()), float(known.max())) if len(known) else (None, None)
+        value = self.prediction.value
+        return {
+            "half": self.half,
+            "low": float(value.min()) if len(value) else 0.0,
+            "high": float(value.max()) if len(value) else 0.0,
+            "moved": float(self.prediction.moved.max()) if len(value) else 0.0,
+            "known": len(known),
+            "known_low": ends[0],
+            "known_high": ends[1],
+        }
+
+    def node_arrays(self) -> dict[str, NDArray[Any]]:
+        """Known number, what is said, and how far neighbours moved it."""
+        parts = {
+            "known": self.known,
+            "value": self.prediction.value,
+            "moved": self.prediction.moved,
+        }
+        return {name: part.numpy().astype(np.float32) for name, part in parts.items()}
+
+
+def find_numbers(trained: TrainedModel, task: NodeTask) -> NumberFindings:
+    """The findings of `trained`, a model of numbers, on `task`."""
+    graph, prediction = task.graph, trained.predict_numbers(task)
+    assert trained.unit is not None
+    ready = trained.prepared(task)
+    alone, _ = outputs(trained.model, ready.features, ready.graph)
+    before = trained.unit[0] + trained.unit[1] * alone[:, 0]
+    spoken = prediction.value
+    if task.values is not None:
+        spoken = torch.where(task.values.isnan(), spoken, task.values)
+    difference, proposed = (
+        (each[graph.tail] - each[graph.head]).abs() for each in (spoken, before)
+    )
+    half = threshold(trained.facts["conformal"], COVERAGE)
+    roles = node_roles(trained, task)
+    return NumberFindings(trained, task, prediction, difference, proposed, roles, half)
+
+
+def number_evidence(findings: NumberFindings) -> dict[str, Any]:
+    """Of a tuned model: all was measured on the judges when it was tuned."""
+    board = findings.trained.facts.get("leaderboard")
+    if not board:
+        return {"curves": [], "curve_title": "fold"}
+    names = ("metric", "estimate", "majority", "graph_gain", "coverage", "curves")
+    report = board["report"]
+    return {
+        **{name: board[name] for name in names},
+        "leaderboard": board["entries"],
+        "how": "on nodes that had no part in the choice of model and settings; "
+        "the saved model was then trained on all known nodes",
+        "curve_title": "fold",
+        "measures": {name: value for name, value in report.items() if name != "pairs"},
+        "pairs": report.get("pairs"),
+    }

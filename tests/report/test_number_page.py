@@ -1,0 +1,80 @@
+"""The page about a model of numbers, clicked through in a browser."""
+
+from dataclasses import replace
+from unittest import mock
+
+import pytest
+import torch
+
+from browsing import opened
+from elasticgnn.data import block_model
+from elasticgnn.report.model import find_numbers, write_model_page
+from elasticgnn.training import tune
+
+
+@pytest.fixture(scope="module")
+def findings():
+    made = block_model([60, 60], torch.Generator().manual_seed(3), inside=0.15)
+    value = 1000 + 50 * made.features[:, 0].double()
+    values = torch.where(torch.arange(120) % 3 == 0, torch.nan, value)
+    values[4] = 5000.0  # far outside what can be said of it
+    task = replace(
+        made, labels=torch.full((120,), -1), class_names=(), values=values, name="<i>houses</i>"
+    )
+    with mock.patch("elasticgnn.training.tuning.tune.first_candidates", return_value=[]):
+        return find_numbers(tune(task, minutes=0.02).winner, task)
+
+
+@pytest.fixture(scope="module", params=[(1280, 900, "light"), (390, 844, "dark")])
+def page(browser, findings, tmp_path_factory, request):
+    path = tmp_path_factory.mktemp("numbers") / "page.html"
+    write_model_page(findings, path)
+    with opened(browser, path, request.param) as page:
+        page.wait_for_selector("body[data-ready=yes]")
+        yield page
+
+
+def test_it_says_what_the_model_is_worth(page, findings):
+    said = page.locator("main").inner_text()
+    board = findings.trained.facts["leaderboard"]
+    assert f"{board['estimate']['value']:.3f}" in said
+    assert "always the mean: " in said
+    assert page.locator("svg.scatter circle").count() == board["estimate"]["nodes"]
+    rows = page.locator("#leaderboard tbody tr").all_inner_texts()
+    assert len(rows) == len(board["entries"]) + 1
+    assert rows[-1].startswith("the mean")
+    for strange in ("NaN", "undefined", "class"):
+        assert strange not in said
+    sizes = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert sizes[0] <= sizes[1]
+
+
+def test_a_node_shows_its_number_and_its_interval(page, findings):
+    page.get_by_label("Search a node").fill("4")
+    page.get_by_label("Search a node").press("Enter")
+    panel = page.locator("#graph .panel")
+    titles, texts = (panel.locator(kind).all_inner_texts() for kind in ("dt", "dd"))
+    shown = dict(zip(titles, texts, strict=True))
+    said = float(findings.prediction.value[4])
+    assert float(shown["said"]) == pytest.approx(said, rel=1e-3)
+    low, high = (float(end) for end in shown["interval for 90 %"].split(" to "))
+    assert (high - low) / 2 == pytest.approx(findings.half, rel=0.02, abs=0.6)
+    assert shown["known number"] == "5000"
+    assert "outside its interval" in panel.inner_text()
+
+
+def test_the_edges_of_the_strangest_node_are_the_widest(page, findings):
+    first = page.locator("#edges tbody tr").first.locator("td").all_inner_texts()
+    assert "4" in first[:2]
+    assert float(first[3]) == pytest.approx(float(findings.difference.max()), rel=1e-3)
+    assert page.get_by_role("button", name="Different classes only").count() == 0
+    page.get_by_role("button", name="moved", exact=True).click()
+    assert "moved by neighbours" in page.locator("#graph .key").first.inner_text()
+    page.get_by_role("button", name="number", exact=True).click()
+
+
+def test_nodes_of_unknown_number_are_said_to_be_so(page, findings):
+    page.get_by_label("Search a node").fill("3")
+    page.get_by_label("Search a node").press("Enter")
+    assert "unknown" in page.locator("#graph .panel").inner_text()
+    assert bool(findings.known.isnan()[3])
