@@ -43,7 +43,7 @@ function edgesSection(data, graph, open) {
       element("td", {}, nodeChip(graph, line[0])), element("td", {}, nodeChip(graph, line[1])))));
     headers.forEach((head, k) => head.setAttribute("aria-sort", titles[k] !== state.by ? "none" : state.down ? "descending" : "ascending"));
     more.hidden = found.length <= state.shown;
-    count.textContent = `${thousands(Math.min(found.length, state.shown))} of ${thousands(found.length)} shown; the table holds the ${thousands(rows.length)} most suspicious of ${thousands(graph.edges)} edges (all: elasticgnn inspect -o).`;
+    count.textContent = `${thousands(Math.min(found.length, state.shown))} of ${thousands(found.length)} shown; the table holds the ${thousands(rows.length)} most suspicious of ${thousands(graph.edges)} edges${data.numbers ? "" : " (all: elasticgnn inspect -o)"}.`;
   };
   const filter = element("input", { type: "search", placeholder: `Filter by id or ${kind}`, "aria-label": "Filter edges",
     oninput: (event) => { state.text = event.target.value.trim().toLowerCase(); state.shown = PAGE_ROWS; draw(); } });

@@ -12,7 +12,7 @@ function numberWorth({ evidence, numbers }) {
 
 /** True numbers against what was said of them; between the dashed lines the intervals hold. */
 function scatter(pairs, half) {
-  const size = 340, pad = 58, span = size - pad - 10;
+  const size = 350, pad = 58, span = size - pad - 24;
   const every = pairs.flat(), low = Math.min(...every), high = Math.max(...every), range = high - low || 1;
   const x = (v) => pad + ((v - low) / range) * span, y = (v) => size - pad - ((v - low) / range) * span;
   const root = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "reliability scatter", role: "img", "aria-label": "true numbers against what was said" });
