@@ -7,7 +7,7 @@ CUT_PURSUIT := $(VENV)/cut-pursuit/bin/python
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 NATIVE := CMakeLists.txt pyproject.toml $(shell find src/elasticgnn/kernels -name '*.cpp' -o -name '*.h')
 
-.PHONY: bench-distributed run test check format docs wheels bench bench-solver bench-attack sanitize fuzz faults mutants lock clean
+.PHONY: bench-distributed run test check format docs wheels bench bench-solver bench-attack sanitize fuzz faults mutants lock audit clean
 
 run: $(VENV)/.run ## The main job on bundled Cora: table and picture
 	$(BIN)/elasticgnn demo
@@ -66,6 +66,9 @@ mutants: $(VENV)/.dev ## Faults put into the code, for MINUTES: do the tests fin
 
 lock: $(VENV)/.dev ## requirements.lock with the SHA-256 of every file, from constraints.txt
 	$(BIN)/python scripts/lock.py
+
+audit: $(VENV)/.dev ## Known vulnerabilities of the pins, and which pins could not be audited
+	$(BIN)/python scripts/audit.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
