@@ -247,3 +247,10 @@ def test_bad_argument_is_refused_by_message(arguments, message):
     call = {"x": ROWS, "graph": GRAPH, "penalty": ElasticPenalty()} | arguments
     with pytest.raises(ValueError, match=message):
         elastic_message_passing(**call)
+
+
+def test_a_dual_step_on_its_bound_is_accepted_up_to_rounding():
+    limit = 4 / (3 * 0.25 * 2)  # gamma = 1 / (1 + lambda2) with lambda2 = 3
+    elastic_message_passing(ROWS, GRAPH, ElasticPenalty(lambda2=3.0), beta=limit * (1 + 5e-13))
+    with pytest.raises(ValueError, match="beta must lie in"):
+        elastic_message_passing(ROWS, GRAPH, ElasticPenalty(lambda2=3.0), beta=limit * (1 + 1e-9))

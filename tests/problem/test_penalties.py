@@ -116,6 +116,36 @@ def test_curvature_is_the_least_that_makes_it_convex(penalty):
         assert float(less.diff().diff().min()) < -1e-9
     assert penalty.refusal(1.01 * penalty.curvature + 1e-9) is None
     assert penalty.refusal(0.99 * penalty.curvature) is not None or penalty.is_convex
+    assert penalty.refusal(penalty.curvature) is not None  # the proximal problem is not strict
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if PENALTIES[name].default_concavity])
+def test_a_concavity_that_is_not_above_the_offset_suits_no_step(name):
+    penalty = PENALTIES[name]
+    assert penalty(penalty.offset).curvature == torch.inf
+    assert penalty(penalty.offset).refusal(1e9) is not None
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if PENALTIES[name].default_concavity])
+def test_concavity_at_prediction_is_little_above_the_least_at_lambda2_zero(name):
+    graph, x = random_graph(8, 12), normal_rows(8, 2)
+    concavity = PENALTIES[name].at_prediction
+    elastic_message_passing(x, graph, ElasticPenalty(3.0, 0.0, name, concavity), 1)
+    with pytest.raises(ValueError, match="concavity must be >"):
+        elastic_message_passing(x, graph, ElasticPenalty(3.0, 0.0, name, concavity - 0.5), 1)
+
+
+@every
+def test_rows_are_the_last_dimension(penalty):
+    """Many graphs or runs at once: the leading dimensions are only carried along."""
+    one = rows(5, 12)
+    many = one.reshape(2, 6, 3)
+    torch.testing.assert_close(
+        penalty.value(many, LAMBDA1).reshape(-1), penalty.value(one, LAMBDA1)
+    )
+    torch.testing.assert_close(penalty.dual_norm(many).reshape(-1), penalty.dual_norm(one))
+    expected = penalty.project(one, LAMBDA1, BETA)
+    torch.testing.assert_close(penalty.project(many, LAMBDA1, BETA).reshape(-1, 3), expected)
 
 
 @registered
