@@ -12,6 +12,9 @@ def main() -> None:
     except MissingExtraError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(2) from None
+    except KeyboardInterrupt:  # later ones are the commands' own
+        sys.stderr.write("interrupted\n")
+        raise SystemExit(130) from None
     run()
 
 

@@ -13,6 +13,7 @@ with optional_imports():
 
 from elasticgnn.cli.last_net import report_unforeseen
 from elasticgnn.cli.say import say
+from elasticgnn.cli.streams import prepare_streams
 from elasticgnn.files import one_line
 
 COMMANDS = (
@@ -75,6 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
     debug = "--debug" in words or bool(os.environ.get("ELASTICGNN_DEBUG"))
+    prepare_streams()
     try:
         build_app()(args=[word for word in words if word != "--debug"])
     except SystemExit as ended:
