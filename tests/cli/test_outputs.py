@@ -97,6 +97,57 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     assert "got file" in message
 
 
+READERS = {  # what each reads, and the option that must not name it
+    "denoise": (["denoise", "signal.csv", "edges.csv", "--lambda1", "1", "-o"], ["edges.csv"]),
+    "train": (
+        ["train", "--edges", "edges.csv", "--features", "f.csv", "--labels", "l.csv", "-o"],
+        ["edges.csv", "f.csv", "l.csv"],
+    ),
+    "train page": (["train", "--edges", "edges.csv", "--report"], ["edges.csv"]),
+    "attack": (
+        ["attack", "--edges", "edges.csv", "--features", "f.csv", "--labels", "l.csv", "-o"],
+        ["edges.csv", "f.csv", "l.csv"],
+    ),
+    "predict": (
+        ["predict", "m.st", "edges.csv", "--features", "f.csv", "-o"],
+        ["m.st", "edges.csv", "f.csv"],
+    ),
+    "certify": (
+        ["certify", "m.st", "edges.csv", "--labels", "l.csv", "-o"],
+        ["m.st", "edges.csv", "l.csv"],
+    ),
+    "inspect": (["inspect", "m.st", "edges.csv", "--labels", "l.csv", "-o"], ["m.st", "edges.csv"]),
+    "inspect cleaned": (["inspect", "m.st", "edges.csv", "--drop", "1", "--cleaned"], ["m.st"]),
+    "report": (["report", "m.st", "edges.csv", "-o"], ["m.st", "edges.csv"]),
+}
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_no_output_takes_the_place_of_a_file_that_is_read(chain, monkeypatch, capsys, command):
+    monkeypatch.chdir(chain)
+    forbid_work(monkeypatch)
+    options, inputs = READERS[command]
+    for name in ("m.st", "f.csv", "l.csv"):
+        Path(name).write_text(name)
+    for name in inputs:
+        before = Path(name).read_bytes()
+        with pytest.raises(SystemExit) as ended:
+            main([*options, f"./{name}"])
+        assert ended.value.code == 2
+        assert f"must not be a file that is read, got {name}" in capsys.readouterr().err
+        assert Path(name).read_bytes() == before
+
+
+@pytest.mark.parametrize("results", ["edges.csv", "absent"])
+def test_a_report_about_no_folder_of_results_is_refused(chain, capsys, monkeypatch, results):
+    monkeypatch.chdir(chain)
+    with pytest.raises(SystemExit) as ended:
+        main(["report", "--results", results, "--output", "r.html"])
+    assert ended.value.code == 2
+    assert f"results must be a folder of stored results, got {results}" in capsys.readouterr().err
+    assert not Path("r.html").exists()
+
+
 def forbid_work(monkeypatch) -> None:
     """Everything that takes time is an error of another kind."""
 

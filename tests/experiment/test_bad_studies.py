@@ -191,11 +191,12 @@ def test_a_foreign_file_as_storage_is_named(tmp_path, content):
     spec = load_spec(str(tmp_path / "good.toml"))
     path = tmp_path / "trials.db"
     path.write_bytes(content)
-    with pytest.raises(OSError, match=r"storage .*trials\.db failed: file is not a database"):
+    with pytest.raises(ValueError, match=r"storage must be an SQLite file .*trials\.db"):
         run_study(spec, WorkPlan(storage_url(str(path)), tmp_path, None))
-    with pytest.raises(OSError, match=r"storage .*trials\.db failed"):
+    with pytest.raises(ValueError, match=r"storage must be an SQLite file .*trials\.db"):
         study_status(spec, storage_url(str(path)), tmp_path)
     assert path.read_bytes() == content
+    assert {path.name for path in tmp_path.iterdir()} == {"good.toml", "trials.db"}  # no lock
 
 
 def test_a_storage_without_its_tables_is_named(tmp_path):

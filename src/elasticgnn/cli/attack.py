@@ -76,7 +76,7 @@ def attack_command(
     from elasticgnn.files import check_output
 
     if output is not None:
-        check_output(output)
+        check_output(output, inputs=(edges, features, labels))
     task = read(data, edges, features, labels, data_root, layout=layout)
     task = component_task(task) if component else task
     if rate is None and count is None:

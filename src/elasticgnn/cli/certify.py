@@ -69,7 +69,7 @@ def certify_command(
     if denoise is not None and not 0 <= denoise <= 1:
         raise ValueError(f"denoise must be in [0, 1], got {denoise}")
     if output is not None:
-        check_output(output)
+        check_output(output, inputs=(model, data, features, labels))
     trained = TrainedModel.load(model)
     task = read(trained, data, features, labels, data_root)
     trained.predict(task)  # refuses a task that the model does not fit

@@ -88,6 +88,7 @@ def denoise(
     """
     from elasticgnn.cli.signal_plot import check_plot
     from elasticgnn.data.signal_files import check_signal_output, read_signal
+    from elasticgnn.files import check_output
     from elasticgnn.solver import Extras
     from elasticgnn.solver.losses import as_loss
 
@@ -97,6 +98,7 @@ def denoise(
     graph = _graph(source, edges, normalization.value)
     target = output or signal.with_name(f"{signal.stem}-denoised{signal.suffix}")
     check_signal_output(target, source)
+    check_output(target, inputs=(edges,))  # the signal itself may be replaced
     if plot is not None:
         check_plot(plot, source, graph)
     extras = Extras(as_loss(loss), lower, upper, sparsity)

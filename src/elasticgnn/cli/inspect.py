@@ -79,9 +79,11 @@ def inspect(
 
     beside = Path("edges.csv") if output is None else output
     target = cleaned or beside.with_name(f"{beside.stem}_cleaned.csv")
-    for path, wanted in ((output, True), (target, drop)):
-        if path is not None and wanted:
-            check_output(path)
+    read_from = (model, features, labels, attack)  # a cleaned graph may take the graph's place
+    if output is not None:
+        check_output(output, inputs=(*read_from, edges))
+    if drop:
+        check_output(target, inputs=read_from)
     trained = TrainedModel.load(model)
     if trained.unit is not None:
         raise ValueError("model must predict classes to be inspected, got one of --target number")

@@ -49,7 +49,7 @@ def predict(
     from elasticgnn.training import TrainedModel
 
     if output is not None:
-        check_output(output)
+        check_output(output, inputs=(model, edges, features))
     trained = TrainedModel.load(model)
     task = read(edges, features, data_root, layout)
     for note in trained.with_known_columns(task).notes:

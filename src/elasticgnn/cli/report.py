@@ -61,9 +61,11 @@ def report(
     and the graph to click through. The studies' page has every table beside the paper's.
     Example: elasticgnn report m.st edges.csv --features features.csv --labels labels.csv -o m.html
     """
-    from elasticgnn.files import check_folder, check_picture
+    from elasticgnn.files import check_folder, check_output, check_picture
 
     check_folder(output.parent)
+    if output.parent.is_dir():
+        check_output(output, inputs=(model, edges, features, labels, attack))
     if plot is not None:
         check_picture(plot, "plot")
     check_options(context, STUDY_OPTIONS if model is not None else MODEL_OPTIONS, model)
@@ -131,6 +133,8 @@ def write_about_studies(
     from elasticgnn.experiment.flips import FlipFile, attacked_study
     from elasticgnn.report import build_table, write_page
 
+    if not results.is_dir():
+        raise ValueError(f"results must be a folder of stored results, got {results}")
     specs = [load_spec(name) for name in study or reading_order(spec_names())]
     specs = [cut_down(spec) if quick else spec for spec in specs]
     if attack is not None:

@@ -150,7 +150,7 @@ def train(
         raise ValueError(f"--edges must be given with a column of labels, got {splitting.columns}")
     for path, name in ((output, "output"), (page, "report")):
         if path is not None:
-            check_output(path, name)
+            check_output(path, name, (edges, features, labels, attack))
     if tune not in ("auto", "off"):
         raise ValueError(f"tune must be auto or off, got {tune}")
     if Path(data).is_dir() and edges is None:

@@ -12,6 +12,7 @@ from typing import Any
 from elasticgnn.extras import optional_imports
 from elasticgnn.files import hide_password
 
+SQLITE_HEAD = b"SQLite format 3\x00"
 POSTGRESQL = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 
@@ -77,12 +78,25 @@ def open_storage(url: str) -> Any:
     if path is None:
         check_driver()
         return open_server(url)
+    check_database(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with claim_lock(url):
         options = {"connect_args": {"timeout": 120}}
         storage = optuna.storages.RDBStorage(url, engine_kwargs=options)
         use_write_ahead_log(storage.engine)
         return storage
+
+
+def check_database(path: Path) -> None:
+    """Refuses a file of another kind, before a lock is made beside it."""
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise ValueError(f"storage must be a file, got a folder, device or pipe: {path}")
+    with path.open("rb") as file:
+        head = file.read(len(SQLITE_HEAD))
+    if head not in (b"", SQLITE_HEAD):
+        raise ValueError(f"storage must be an SQLite file or a new one, got another file: {path}")
 
 
 def close_storage(storage: Any) -> None:

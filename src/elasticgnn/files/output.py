@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 PICTURES = (".svg", ".png", ".pdf")
 
 
-def check_output(path: Path, name: str = "output") -> None:
+def check_output(
+    path: Path, name: str = "output", inputs: Iterable[Path | str | None] = ()
+) -> None:
     """Refuses a path whose folder is absent or closed, or which is no regular file.
 
     A symbolic link is fine: it is replaced by the new file, what it leads to stays untouched.
+    `inputs` are the files that are read for it: none of them may be lost to a slip of the hand.
     """
     if not path.name:
         raise ValueError(f"{name} must name a file, got {str(path)!r}")
@@ -24,6 +28,9 @@ def check_output(path: Path, name: str = "output") -> None:
         raise ValueError(f"{name} must be in a folder one may write to, got {path}")
     if path.is_file() and not path.is_symlink() and not os.access(path, os.W_OK):
         raise ValueError(f"{name} must be a file one may write to, got {path}")
+    for each in inputs:
+        if each is not None and path.is_file() and Path(each).is_file() and path.samefile(each):
+            raise ValueError(f"{name} must not be a file that is read, got {path}")
 
 
 def check_folder(path: Path, name: str = "output") -> None:
