@@ -1,11 +1,13 @@
 """The campaigns of scripts/reliability, cut down: they run, and they can fail."""
 
+import ast
 import importlib.util
 import json
 import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -69,21 +71,123 @@ def test_the_fuzzer_finds_what_it_looks_for(monkeypatch, read, expected):
     assert failures == ([] if harmless else [f"fake 0: {expected}"])
 
 
-def test_a_fault_that_is_put_in_is_there(tmp_path):
-    source = tmp_path / "part.py"
-    source.write_text("def larger(a, b):\n    return a > b\n")
-    code = "import mutant_plugin, part; print(part.larger(1, 1))"
-    for number, expected in ((-1, "False"), (0, "True")):
-        environment = {
-            **os.environ,
-            "MUTANT_FILE": str(source),
-            "MUTANT_NUMBER": str(number),
-            "PYTHONPATH": f"{FOLDER}:{tmp_path}",
-        }
+PART = """
+def larger(a, b):
+    check(a)
+    return a > b
+
+def check(a):
+    if a < 0:
+        raise ValueError(a)
+
+class Counted:
+    start = 3
+
+    def total(self, more=1):
+        return [(lambda x: x + self.start)(x) for x in range(more)]
+"""
+FAULTS = {  # what the fault is: an expression that tells it, its value without and with the fault
+    "Gt becomes GtE": ("larger(1, 1)", "False", "True"),
+    "call left out": ("larger(-1, 1)", "ValueError", "False"),
+    "raise left out": ("larger(-1, 1)", "ValueError", "False"),
+    "Lt becomes LtE": ("larger(0, 1)", "False", "ValueError"),
+    "3 plus 1": ("Counted().total()", "[3]", "[4]"),
+    "1 plus 1": ("Counted().total()", "[3]", "[3, 4]"),
+    "Add becomes Sub": ("Counted().total()", "[3]", "[-3]"),
+}
+SAYS = """
+import sys
+from pathlib import Path
+import faulty
+path, number, loaded, expression = sys.argv[1:]
+if loaded == "before":
+    import part
+    print(faulty.put_in(Path(path), int(number)))
+else:
+    faulty.load_with_fault(Path(path), int(number))
+    import part
+try:
+    print(eval(expression, vars(part)))
+except ValueError:
+    print("ValueError")
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What a module says with fault `number` in it, put in before or after it was loaded."""
+    folder = tmp_path_factory.mktemp("part")
+    (folder / "part.py").write_text(PART)
+    (folder / "says.py").write_text(SAYS)
+
+    def say(number: int, loaded: str, expression: str) -> list[str]:
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+            [sys.executable, "says.py", str(folder / "part.py"), str(number), loaded, expression],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": f"{FOLDER}:{folder}"},
         )
-        assert done.stdout.strip() == expected, done.stderr
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split("\n")[:-1]
+
+    return say
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_that_is_put_in_is_there(monkeypatch, said, fault):
+    faulty = load("faulty", monkeypatch)
+    faults = faulty.Faults()
+    faults.visit(ast.parse(PART))
+    number = [what for _, what in faults.places].index(fault)
+    expression, without, expected = FAULTS[fault]
+    assert said(-1, "after", expression) == [without]
+    assert said(number, "after", expression) == [expected]
+    in_function = fault not in ("3 plus 1", "1 plus 1")  # those are read while being loaded
+    assert said(number, "before", expression) == (
+        ["True", expected] if in_function else ["False", without]
+    )
+
+
+def test_a_draw_does_not_depend_on_where_lines_are(monkeypatch, tmp_path):
+    sample = load("sample", monkeypatch)
+    monkeypatch.setattr(sample, "SOURCE", tmp_path)
+    (tmp_path / "part").mkdir()
+    drawn = []
+    for text in (PART, "# a line more\n\n" + PART):
+        (tmp_path / "part" / "part.py").write_text(text)
+        drawn.append([sample.identity(fault) for fault in sample.drawn("part", 5)])
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn[0])) == 5
+
+
+TESTS = """
+from part import larger
+
+def test_far_apart():
+    assert larger(2, 1)
+
+def test_equal():
+    assert not larger(1, 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [("Gt becomes GtE", ("killed", "test_equal")), ("Lt becomes LtE", ("survived", ""))],
+)
+def test_a_fault_is_killed_by_the_test_that_finds_it(monkeypatch, tmp_path, fault, expected):
+    faulty, trial = load("faulty", monkeypatch), load("trial", monkeypatch)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(trial, "ROOT", ROOT)
+    path = tmp_path / "part.py"
+    path.write_text(PART)
+    (tmp_path / "test_part.py").write_text(TESTS)
+    faults = faulty.Faults()
+    faults.visit(ast.parse(PART))
+    number = [what for _, what in faults.places].index(fault)
+    outcome, test = trial.try_in_fresh(path, number, [str(tmp_path / "test_part.py")], 1.0)
+    assert (outcome, test.rpartition("::")[2]) == expected
 
 
 def records() -> dict[str, dict]:
@@ -97,22 +201,33 @@ def test_the_page_says_what_the_records_say():
     page = " ".join((ROOT / "docs" / "reliability.md").read_text().split())
     found = records()
     kills = [part for key, part in found["faults"].items() if key.startswith("killed")]
-    outcomes = [fault["outcome"] for fault in found["mutants"]["faults"]]
-    killed = sum(outcome in ("killed", "no end") for outcome in outcomes)
+    mutants = found["mutants"]
+    outcomes = Counter(fault["outcome"] for fault in mutants["faults"])
+    killed = outcomes["killed"] + outcomes["no end"]
+    tried = sum(outcomes.values())
     fuzz = found["fuzz"]
     for said in (
         f"{sum(part['kills'] for part in kills)} kills over {len(kills)} commands",
         f"{sum(part['broken'] for part in kills)} broken or missing outputs",
         f"{fuzz['mutants']:,} mutants of {len(fuzz['formats'])} formats, "
         f"{len(fuzz['failures'])} failures",
-        f"{len(outcomes)} of {found['mutants']['known']:,} faults tried, {killed} killed",
+        f"{tried} of {mutants['known']:,} faults tried, {killed} killed",
+        f"{outcomes['equivalent']} equivalent",
+        f"{killed / (tried - outcomes['equivalent']):.1%} of the others",
     ):
         assert said in page
 
 
-def test_every_part_that_faults_are_put_into_is_there(monkeypatch):
+def test_every_folder_has_enough_faults_and_tests_that_are_there(monkeypatch):
     mutants = load("mutants", monkeypatch)
-    for file, tests in mutants.TESTS.items():
-        assert (ROOT / "src" / "elasticgnn" / file).is_file(), file
-        assert all((ROOT / "tests" / name).exists() for name in tests.split()), tests
-    assert len(mutants.all_faults()) > 1000
+    for folder in mutants.FOLDERS:
+        assert len(mutants.drawn(folder, mutants.COUNT)) == mutants.COUNT
+        assert all(path.is_file() for path in mutants.test_files(folder))
+
+
+def test_reasons_are_given_for_faults_that_exist(monkeypatch):
+    mutants = load("mutants", monkeypatch)
+    known = {
+        mutants.identity(each) for name in mutants.FOLDERS for each in mutants.known_faults(name)
+    }
+    assert set(mutants.equivalent()) <= known

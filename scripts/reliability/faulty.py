@@ -1,12 +1,13 @@
-"""A pytest plugin that loads one module with one fault in it; no file is changed."""
+"""A module's code with one fault in it; no file is changed."""
 
 from __future__ import annotations
 
 import ast
-import os
+import gc
+import inspect
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 
 COMPARE = {
     ast.Lt: ast.LtE,
@@ -36,9 +37,12 @@ class Faults(ast.NodeTransformer):
     def __init__(self, wanted: int = -1) -> None:
         self.wanted = wanted
         self.places: list[tuple[int, str]] = []
+        self.while_loading: list[bool] = []  # of each place: outside of all functions
+        self.depth = 0
 
-    def here(self, node: ast.expr, what: str) -> bool:
+    def here(self, node: ast.expr | ast.stmt, what: str) -> bool:
         self.places.append((node.lineno, what))
+        self.while_loading.append(self.depth == 0)
         return len(self.places) - 1 == self.wanted
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
@@ -47,13 +51,35 @@ class Faults(ast.NodeTransformer):
         return node  # its type is no behaviour
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.args.defaults = [self.visit(value) for value in node.args.defaults]
+        """Its defaults and its body; types and decorators are left as they are."""
+        arguments = node.args
+        arguments.defaults = [self.visit(value) for value in arguments.defaults]
+        arguments.kw_defaults = [value and self.visit(value) for value in arguments.kw_defaults]
+        self.depth += 1
         node.body = [self.visit(statement) for statement in node.body]
+        self.depth -= 1
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         node.body = [self.visit(statement) for statement in node.body]
         return node  # decorators such as dataclass(frozen=True) are left as they are
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Call) and self.here(node, "call left out"):
+            return ast.copy_location(ast.Pass(), node)
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """What a refusal says is not looked into."""
+        return ast.copy_location(ast.Pass(), node) if self.here(node, "raise left out") else node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        new = BINARY.get(type(node.op))
+        if new and self.here(node, f"{type(node.op).__name__} becomes {new.__name__}"):
+            node.op = new()
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -94,11 +120,12 @@ class Faults(ast.NodeTransformer):
 
 
 def faulty_code(path: Path, wanted: int) -> CodeType:
+    """The module's code with that fault; -1: with none."""
     tree = Faults(wanted).visit(ast.parse(path.read_text("utf-8")))
-    return compile(ast.fix_missing_locations(tree), str(path), "exec")
+    return compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
 
 
-def install(target: Path, wanted: int) -> None:
+def load_with_fault(target: Path, wanted: int) -> None:
     """From now on the module at `target` is loaded with the fault."""
     usual = SourceFileLoader.get_code
 
@@ -110,5 +137,34 @@ def install(target: Path, wanted: int) -> None:
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign] for this process alone
 
 
-if "MUTANT_FILE" in os.environ:
-    install(Path(os.environ["MUTANT_FILE"]), int(os.environ["MUTANT_NUMBER"]))
+def put_in(target: Path, wanted: int) -> bool:
+    """Gives loaded functions the fault; False if it is outside of all that were loaded."""
+    found = faulty_function(faulty_code(target, -1), faulty_code(target, wanted))
+    if found is None:
+        return False
+    known = [
+        each
+        for each in gc.get_objects()
+        if type(each) is FunctionType and place(each.__code__) == place(found)
+    ]
+    for each in known:
+        each.__code__ = found
+    return bool(known)
+
+
+def faulty_function(good: CodeType, bad: CodeType) -> CodeType | None:
+    """The outermost function of `bad` that differs; None where a module or class body does."""
+    pairs = [
+        (old, new)
+        for old, new in zip(good.co_consts, bad.co_consts, strict=False)
+        if isinstance(old, CodeType) and isinstance(new, CodeType) and old != new
+    ]
+    for old, new in pairs:
+        if new.co_flags & inspect.CO_NEWLOCALS:
+            return new
+        return faulty_function(old, new)
+    return None
+
+
+def place(code: CodeType) -> tuple[str, str, int]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno

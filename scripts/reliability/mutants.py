@@ -1,165 +1,223 @@
 """make mutants MINUTES=20: faults put into the code one at a time; do the tests find them?
 
-The same faults on every machine, in an order drawn once; the record says which are done, and the
-next run goes on. A first run of the tests notes which test comes by which line and how long it
-takes. A fault is then tried with the tests of its line alone, the quick ones first, until one
-fails, in a fork of a process that has loaded torch and all other libraries already. A fault whose
-tests take ten times their usual processor time has no end, which the suite's time limit finds.
+Forty faults of each folder, the same on every machine; the record says which are done, and the
+next run goes on. Each test file is run once under coverage, which tells the tests that come by a
+line and how long they take. A fault is then tried with the tests of its line alone, those that
+found another fault of the file first, then the quick ones, until one fails. A fault whose tests
+take ten times their usual processor time has no end, which the suite's time limit finds.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import json
-import random
+import os
 import time
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from covering import ROOT, SECONDS, SOURCE, Covering, measured
-from mutant_plugin import Faults
-from trial import load_libraries, try_fault
+import pytest
+from covering import Covering, kept, known, measure
+from sample import FOLDERS, ROOT, SOURCE, drawn, identity, known_faults
+from trial import collect, in_fork, load_libraries, run_items, try_in_fresh, try_in_warm
 
 from elasticgnn.files import write_whole
 
 RECORD = ROOT / "results" / "reliability" / "mutants.json"
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 FOUND = ("killed", "no end")
-TESTS = {  # below tests/
-    "files/whole.py": "files",
-    "files/output.py": "files cli/test_outputs.py",
-    "problem/penalty.py": "problem operator/test_emp.py",
-    "problem/penalties/base.py": "problem operator/test_emp.py",
-    "problem/penalties/l21.py": "problem operator/test_emp.py",
-    "problem/objective.py": "problem",
-    "problem/certificate.py": "problem",
-    "problem/step_sizes.py": "problem operator/test_emp.py",
-    "operator/reference.py": "operator/test_emp.py",
-    "operator/request.py": "operator/test_emp.py operator/test_routes.py",
-    "operator/routes.py": "operator/test_routes.py",
-    "solver/measure.py": "solver/test_solver_certificate.py solver/test_minimise.py",
-    "solver/stopping.py": "solver/test_minimise.py solver/test_solver_certificate.py",
-    "solver/units.py": "solver/test_solver_certificate.py solver/test_minimise.py",
-    "graph/merge.py": "graph",
-    "graph/checks.py": "graph",
-    "graph/parts.py": "graph",
-    "graph/slots.py": "graph",
-    "data/splits.py": "data/test_splits.py",
-    "data/npy.py": "data/test_hostile_files.py data/test_load.py",
-    "data/npz.py": "data/test_hostile_files.py data/test_load.py",
-    "data/safe_pickle.py": "data/test_hostile_files.py data/test_safe_pickle.py",
-    "data/own/matrix_market.py": "data/test_matrix_market.py",
-    "attack/budget.py": "attack/test_perturbation.py",
-    "attack/constraints.py": "attack/test_perturbation.py attack/test_limits.py",
-    "attack/perturbation.py": "attack/test_perturbation.py experiment/test_bad_studies.py",
-    "training/plan.py": "training/test_fit.py",
-    "training/record.py": "training/test_fit.py",
-    "training/model_file.py": "training/test_model_file.py training/test_hostile_models.py",
-    "training/summary.py": "training/test_classifier.py report/test_statistics.py",
-    "experiment/setting.py": "experiment/test_setting.py experiment/test_bad_studies.py",
-    "experiment/spec_values.py": "experiment/test_bad_studies.py",
-    "experiment/record.py": "experiment/test_storing.py experiment/test_bad_studies.py",
-    "experiment/space.py": "experiment/test_search.py experiment/test_bad_studies.py",
-    "experiment/search.py": "experiment/test_search.py",
-    "report/statistics.py": "report/test_statistics.py report/test_tables.py",
-    "report/table.py": "report/test_tables.py report/test_page.py",
+UNWRITTEN = ("number", "while_loading")  # what the code tells
+COUNT = 40  # of each folder
+MEASURING = 400.0  # processor seconds for one test file under coverage
+BESIDES = {  # test folders and files that come by a folder's code, besides its own
+    "problem": "operator/test_emp.py",
+    "operator": "problem nn/test_emp.py",
 }
-KEYS = ("file", "number", "line", "fault")
+Fault = dict[str, Any]
 
 
-def all_faults() -> list[dict[str, Any]]:
-    """Every fault of every part, in the order in which they are tried."""
-    found = []
-    for name in TESTS:
-        faults = Faults()
-        faults.visit(ast.parse((SOURCE / name).read_text("utf-8")))
-        found += [
-            {"file": name, "number": number, "line": line, "fault": what}
-            for number, (line, what) in enumerate(faults.places)
+def test_files(folder: str) -> list[Path]:
+    """The test files that are asked about the faults of a folder."""
+    places = [ROOT / "tests" / name for name in (folder, *BESIDES.get(folder, "").split())]
+    return [
+        path
+        for place in places
+        for path in (sorted(place.glob("test_*.py")) if place.is_dir() else [place])
+    ]
+
+
+class Record:
+    """The faults with their outcomes, written whenever one is added."""
+
+    def __init__(self, path: Path, count: int, again: bool) -> None:
+        self.path = path
+        self.known = {folder: len(known_faults(folder)) for folder in FOLDERS}
+        self.drawn = [fault for folder in FOLDERS for fault in drawn(folder, count)]
+        self.rows: dict[tuple[Any, ...], Fault] = {}
+        old = json.loads(path.read_text())["faults"] if path.exists() else []
+        outcomes = {identity(row): row for row in old if "text" in row}
+        for fault in self.drawn:
+            row = outcomes.get(identity(fault))
+            if row and (row["outcome"] in FOUND or not again):
+                self.rows[identity(fault)] = row | fault
+
+    def todo(self, folder: str) -> list[Fault]:
+        drawn_here = [each for each in self.drawn if each["file"].startswith(f"{folder}/")]
+        return [fault for fault in drawn_here if identity(fault) not in self.rows]
+
+    def finders(self, file: str) -> list[str]:
+        """Tests that found faults of this file."""
+        return [row["test"] for row in self.rows.values() if row["file"] == file and "test" in row]
+
+    def add(self, fault: Fault, outcome: str, test: str) -> None:
+        row = fault | {"outcome": outcome} | ({"test": test} if test else {})
+        self.rows[identity(fault)] = row
+        self.write()
+
+    def write(self) -> None:
+        """Survivors that are equivalent by `equivalent.toml` are written with the reason."""
+        reasons = equivalent()
+        rows = [self.rows[identity(each)] for each in self.drawn if identity(each) in self.rows]
+        rows = [
+            row | {"outcome": "equivalent", "reason": reasons[identity(row)]}
+            if row["outcome"] not in FOUND and identity(row) in reasons
+            else row
+            for row in rows
         ]
-    random.Random(0).shuffle(found)
-    return found
+        counts = {what: sum(row["outcome"] == what for row in rows) for what in OUTCOMES}
+        head = {"known": sum(self.known.values()), "drawn": len(self.drawn), "tried": len(rows)}
+        text = ",\n".join(
+            json.dumps({k: v for k, v in row.items() if k not in UNWRITTEN}) for row in rows
+        )
+        lines = f'"faults": [\n{text}\n]}}\n'
+        write_whole(self.path, json.dumps(head | counts)[:-1] + ", " + lines, make_folder=True)
 
 
-def files_by_test(part: str) -> dict[str, list[str]]:
-    """For every test file of the table (a folder's one by one) the files whose faults it finds."""
-    found: dict[str, list[str]] = {}
-    for file, text in TESTS.items():
-        for each in (ROOT / "tests" / name for name in text.split()):
-            if file.startswith(part):
-                for path in sorted(each.glob("test_*.py")) if each.is_dir() else [each]:
-                    found.setdefault(str(path.relative_to(ROOT)), []).append(file)
-    return found
+OUTCOMES = ("killed", "no end", "survived", "not run", "unclear", "equivalent")
 
 
-def tests_of(fault: dict[str, Any], covering: Covering) -> list[str]:
-    """The tests that come by the line of a fault, quick ones first, of 20 s together."""
-    names = covering.at(fault["file"], fault["line"])
-    chosen, seconds = [], 0.0
-    for name in sorted(names, key=lambda name: covering.seconds[name]):
-        seconds += covering.seconds[name]
-        if chosen and seconds > SECONDS:
+def equivalent() -> dict[tuple[Any, ...], str]:
+    """The reasons why faults change nothing that can be seen, by hand."""
+    faults = tomllib.loads(EQUIVALENT.read_text())["fault"] if EQUIVALENT.exists() else []
+    return {identity({"nth": 0} | each): each["reason"] for each in faults}
+
+
+def judge_in_warm(folder: str, record: Record, end: float) -> Covering:
+    """Tries a folder's faults in forks of one process that has collected its tests.
+
+    That process is a fork itself: this one stays without our code.
+    """
+    faults = record.todo(folder)
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ours)
+        with os.fdopen(theirs, "w", buffering=1) as answers:
+            collect(
+                list(map(str, test_files(folder))),
+                lambda items: warm_work(items, faults, record, end, answers),
+            )
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours) as answers:
+        for line in answers:
+            number, outcome, test = json.loads(line)
+            record.add(faults[number], outcome, test)
+    os.waitpid(child, 0)
+    return covering_of(folder)
+
+
+def warm_work(
+    items: list[pytest.Item], faults: list[Fault], record: Record, end: float, answers: Any
+) -> None:
+    """Measures what was not measured, tries each fault, and tells what came of it."""
+    import torch
+
+    torch.set_num_threads(1)  # threads do not survive a fork
+    covering = Covering()
+    files = {fault["file"] for fault in faults}
+    by_name = {item.nodeid: item for item in items}
+    for test, own in by_file(items).items():
+        if known(test, files) is None:
+            in_fork(lambda test=test, own=own: measure(test, own, run_items), MEASURING)
+        covering.add(known(test, files) or {"seconds": {}, "lines": {}})
+    finders: dict[str, list[str]] = {}
+    for number, fault in enumerate(faults):
+        if time.monotonic() > end:
             break
-        chosen.append(name)
-    return chosen
+        file = fault["file"]
+        first = [*finders.get(file, []), *record.finders(file)]
+        tests = [name for name in covering.tests_of(fault, first) if name in by_name]
+        if not tests or fault["while_loading"]:
+            continue
+        usual = sum(covering.seconds[name] for name in tests)
+        chosen = [by_name[name] for name in tests]
+        outcome, test = try_in_warm(SOURCE / file, fault["number"], chosen, usual)
+        if outcome in FOUND:
+            finders.setdefault(file, []).append(test)
+            answers.write(json.dumps([number, outcome, test]) + "\n")
 
 
-def judge(fault: dict[str, Any], covering: Covering) -> dict[str, Any]:
-    """The fault with its outcome: killed, no end, survived, or not run by any test."""
-    tests = tests_of(fault, covering)
-    if not tests:
-        return {**fault, "outcome": "not run"}
-    usual = sum(covering.seconds[name] for name in tests)
-    outcome = try_fault(SOURCE / fault["file"], fault["number"], tests, usual)
-    return {**fault, "outcome": outcome}
+def by_file(items: list[pytest.Item]) -> dict[Path, list[pytest.Item]]:
+    """Tests by their file, those marked slow left out."""
+    found: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        own = found.setdefault(item.path, [])
+        if item.get_closest_marker("slow") is None:
+            own.append(item)
+    return {path: own for path, own in found.items() if own}
 
 
-def without_stale(rows: list[dict[str, Any]], faults: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows whose fault is still in the code at that place."""
-    known = {tuple(fault[key] for key in KEYS) for fault in faults}
-    return [row for row in rows if tuple(row[key] for key in KEYS) in known]
+def covering_of(folder: str) -> Covering:
+    covering = Covering()
+    for test in test_files(folder):
+        if kept(test).exists():
+            covering.add(json.loads(kept(test).read_text()))
+    return covering
 
 
-def write(path: Path, rows: list[dict[str, Any]], known: int) -> None:
-    text = ",\n".join(map(json.dumps, rows))
-    head = f'"known": {known}, "tried": {len(rows)}, "killed": {killed(rows)}'
-    write_whole(path, f'{{{head}, "faults": [\n{text}\n]}}\n', make_folder=True)
-
-
-def killed(rows: list[dict[str, Any]]) -> int:
-    return sum(row["outcome"] in FOUND for row in rows)
+def judge_in_fresh(folder: str, record: Record, covering: Covering, end: float) -> None:
+    """Tries what is left, or survived so far, in modules loaded with the fault."""
+    for fault in record.todo(folder):
+        if time.monotonic() > end:
+            return
+        file = fault["file"]
+        tests = covering.tests_of(fault, record.finders(file))
+        if not tests:
+            record.add(fault, "not run", "")
+            continue
+        usual = sum(covering.seconds[name] for name in tests)
+        record.add(fault, *try_in_fresh(SOURCE / file, fault["number"], tests, usual))
 
 
 def main() -> int:
     given = argparse.ArgumentParser(description=__doc__)
     given.add_argument("--minutes", type=float, default=20.0)
-    given.add_argument("--part", default="", help="only files that begin so, such as data/")
+    given.add_argument("--folder", choices=FOLDERS, action="append", help="only this one")
     given.add_argument("--again", action="store_true", help="try again what was not killed")
+    given.add_argument("--count", type=int, default=COUNT, help="faults of each folder")
     given.add_argument("--output", type=Path, default=RECORD)
     options = given.parse_args()
     end = time.monotonic() + 60 * options.minutes
-    faults = all_faults()
-    rows: list[dict[str, Any]] = []
-    if options.output.exists():
-        rows = without_stale(json.loads(options.output.read_text())["faults"], faults)
-    if options.again:
-        part = options.part  # verdicts of other parts stay
-        rows = [row for row in rows if row["outcome"] in FOUND or not row["file"].startswith(part)]
-    done = {tuple(row[key] for key in KEYS) for row in rows}
+    record = Record(options.output, options.count, options.again)
     load_libraries()
-    covering = measured(files_by_test(options.part))
-    for fault in faults:
-        if time.monotonic() > end:
-            break
-        wanted = fault["file"].startswith(options.part)
-        if wanted and tuple(fault[key] for key in KEYS) not in done:
-            rows.append(judge(fault, covering))
-            write(options.output, rows, len(faults))
-    print(f"{killed(rows)} of {len(rows)} faults killed, {len(faults)} known; survivors:")
-    for row in rows:
-        if row["outcome"] not in FOUND:
-            print(f"  {row['file']}:{row['line']} {row['fault']} ({row['outcome']})")
+    for folder in options.folder or FOLDERS:
+        if record.todo(folder) and time.monotonic() < end:
+            covering = judge_in_warm(folder, record, end)
+            judge_in_fresh(folder, record, covering, end)
+    record.write()
+    show(json.loads(options.output.read_text()), print)
     return 0
+
+
+def show(record: dict[str, Any], say: Callable[[str], None]) -> None:
+    killed = sum(record[what] for what in FOUND)
+    say(f"{killed} of {record['tried']} faults killed, {record['equivalent']} equivalent")
+    for row in record["faults"]:
+        if row["outcome"] in ("survived", "not run", "unclear"):
+            say(f"  {row['file']}:{row['line']} {row['fault']} ({row['outcome']}): {row['text']}")
 
 
 if __name__ == "__main__":

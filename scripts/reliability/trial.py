@@ -1,4 +1,9 @@
-"""One fault and its tests, in a fork of a process that has loaded every library but ours."""
+"""Faults tried in forks: of a process that has collected the tests, or of one without our code.
+
+The first is quick: the fork gives the loaded functions the fault and runs the tests. What it
+cannot do, a fault in what runs while a module is loaded, the second does; it also tries again
+whatever survived the first.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-import mutant_plugin
+import faulty
 import pytest
-from covering import ROOT
+from covering import Watch
+from hypothesis import Phase, settings
+from sample import ROOT
 
 LIBRARIES = (
     *("torch", "numpy", "scipy.sparse", "scipy.stats", "scipy.optimize", "hypothesis", "optuna"),
@@ -23,6 +30,8 @@ LIBRARIES = (
     *("hypothesis.extra.numpy", "sklearn.base", "psycopg", "cvxpy", "scipy.sparse.csgraph"),
 )
 TIMES, FREE = 10.0, 30.0  # of the usual processor seconds, and beside them
+COLLECTION_FAILED, CRASHED = 2, 128  # exit codes: of pytest, and from here on of signals
+PATIENCE = 15  # seconds on the clock for one of the processor: others may be at work
 
 
 def load_libraries() -> None:
@@ -37,33 +46,79 @@ def load_libraries() -> None:
         del sys.modules[name]  # loaded again with the fault in it
 
 
-def run_pytest(tests: list[str], plugins: list[object] | None = None) -> int:
-    """The exit code of pytest, which stops at the first failure."""
+class Warm:
+    """A pytest plugin that does `work` with the collected tests instead of running them."""
+
+    def __init__(self, work: Callable[[list[pytest.Item]], None]) -> None:
+        self.work = work
+
+    def pytest_collection(self) -> None:
+        """Examples that fail are not made smaller: that they fail is all that is asked."""
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutants", settings.get_profile("elasticgnn"), phases=phases)
+        settings.load_profile("mutants")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self.work(session.items)
+        return True
+
+
+def collect(tests: list[str], work: Callable[[list[pytest.Item]], None]) -> int:
+    """Does `work` with the tests of these files or of these names; pytest's exit code."""
     os.chdir(ROOT)
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--timeout=0"]
+    options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "--timeout=0"]
     options += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
-    return int(pytest.main([*options, *tests], plugins=plugins))
+    options += ["--basetemp", str(Path(tempfile.gettempdir()) / f"mutants-{os.getpid()}")]
+    return int(pytest.main([*options, *tests], plugins=[Warm(work)]))
 
 
-def in_fork(work: Callable[[], int], processor_seconds: float) -> int | None:
-    """The exit code of `work` in a fork without output, None if its processor time ran out."""
+def run_items(items: list[pytest.Item], watch: Watch, enough: Callable[[], bool]) -> None:
+    """Runs the tests in this order until it is enough."""
+    items[0].config.pluginmanager.register(watch)
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if enough():
+            break
+
+
+def first_failure(items: list[pytest.Item]) -> int:
+    """1 once a test fails, 0 if none does."""
+    watch = Watch()
+    run_items(items, watch, lambda: bool(watch.failed))
+    if watch.failed:
+        os.write(3, watch.failed[0].encode())
+    return int(bool(watch.failed))
+
+
+def in_fork(work: Callable[[], int], processor_seconds: float) -> tuple[int | None, str]:
+    """The exit code of `work` in a fork without output, None if its time ran out; what it told."""
+    ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        run_quietly(work, processor_seconds)
+        run_quietly(work, processor_seconds, theirs)
+    os.close(theirs)
     _, status = os.waitpid(child, 0)
+    os.set_blocking(ours, False)  # what the work started may be left and hold the other end
+    with os.fdopen(ours, "rb") as pipe:
+        told = (pipe.read() or b"").decode()
     if os.WIFSIGNALED(status):
-        return None if os.WTERMSIG(status) == signal.SIGXCPU else 128 + os.WTERMSIG(status)
-    return os.WEXITSTATUS(status)
+        late = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGALRM)
+        return None if late else 128 + os.WTERMSIG(status), told
+    return os.WEXITSTATUS(status), told
 
 
-def run_quietly(work: Callable[[], int], processor_seconds: float) -> NoReturn:
+def run_quietly(work: Callable[[], int], processor_seconds: float, told: int) -> NoReturn:
     """In the fork: limits the time, closes the output, and leaves without clearing up."""
     code = 99
     try:
         limit = int(processor_seconds + resource.getrusage(resource.RUSAGE_SELF).ru_utime)
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
-        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+        for number in (signal.SIGXCPU, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
+        signal.alarm(int(PATIENCE * processor_seconds))
         nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(told, 3, inheritable=False)
         for handle in (0, 1, 2):
             os.dup2(nowhere, handle)
         with tempfile.TemporaryDirectory() as folder:
@@ -73,12 +128,36 @@ def run_quietly(work: Callable[[], int], processor_seconds: float) -> NoReturn:
         os._exit(code)
 
 
-def try_fault(path: Path, number: int, tests: list[str], usual: float) -> str:
-    """killed, no end, or survived."""
+def try_in_warm(path: Path, number: int, items: list[pytest.Item], usual: float) -> tuple[str, str]:
+    """Whether the tests find the fault in loaded functions, and which did."""
 
     def work() -> int:
-        mutant_plugin.install(path, number)
-        return run_pytest(tests)
+        return first_failure(items) if faulty.put_in(path, number) else 0
 
-    code = in_fork(work, TIMES * usual + FREE)
-    return "no end" if code is None else "survived" if code == 0 else "killed"
+    return judged(*in_fork(work, TIMES * usual + FREE))
+
+
+def try_in_fresh(path: Path, number: int, tests: list[str], usual: float) -> tuple[str, str]:
+    """Whether the tests find the fault in a module that is loaded with it, and which did."""
+
+    def work() -> int:
+        codes: list[int] = []
+        faulty.load_with_fault(path, number)
+        order = {name: place for place, name in enumerate(tests)}
+
+        def run(items: list[pytest.Item]) -> None:
+            last = len(order)
+            codes.append(first_failure(sorted(items, key=lambda i: order.get(i.nodeid, last))))
+
+        code = collect(tests, run)
+        return codes[0] if codes else code
+
+    return judged(*in_fork(work, TIMES * usual + FREE))
+
+
+def judged(code: int | None, told: str) -> tuple[str, str]:
+    """killed (with the test that failed), no end, survived; unclear if pytest itself failed."""
+    if code is None or code == 0:
+        return "survived" if code == 0 else "no end", told
+    collected = code != COLLECTION_FAILED and code < CRASHED
+    return "unclear" if collected and not told else "killed", told
