@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,10 +24,10 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 from packaging.version import Version
+from pip._internal.models.index import PyPI  # the index of a pip that nobody configured
 
 ROOT = Path(__file__).parents[1]
 CONSTRAINTS, LOCK = ROOT / "constraints.txt", ROOT / "requirements.lock"
-INDEX = "https://pypi.org/simple"
 BY_MACHINE = ("torch",)
 HEAD = """# Made by `make lock` from constraints.txt; not to be edited.
 # torch is left out: its build differs by machine. Install it first, then
@@ -45,6 +47,13 @@ class Links(HTMLParser):
         found = re.search(r"([^/#]+)#sha256=([0-9a-f]{64})$", address)
         if tag == "a" and found:
             self.files[found[1]] = found[2]
+
+
+def configured_index() -> str:
+    """The package index that this environment's pip asks."""
+    asked = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return answer.stdout.strip().rstrip("/") or PyPI.simple_url
 
 
 def pins(text: str) -> dict[str, str]:
@@ -91,14 +100,15 @@ def known_entries(path: Path) -> dict[str, str]:
 def main() -> None:
     given = argparse.ArgumentParser(description=__doc__)
     given.add_argument("--fresh", action="store_true", help="ask for every pin again")
-    given.add_argument("--index", default=INDEX)
+    given.add_argument("--index", help="a package index; default: the one that pip asks")
     given.add_argument("--output", type=Path, default=LOCK)
     options = given.parse_args()
     wanted = pins(CONSTRAINTS.read_text())
     known = {} if options.fresh else known_entries(options.output)
+    index = options.index or configured_index()
 
     def entry_of(pin: tuple[str, str]) -> str:
-        return known.get("==".join(pin)) or entry(*pin, options.index)
+        return known.get("==".join(pin)) or entry(*pin, index)
 
     with ThreadPoolExecutor(8) as pool:
         lines = list(pool.map(entry_of, wanted.items()))
