@@ -49,12 +49,16 @@ def scale(rows: list[dict[str, Any]]) -> str:
 
 
 def eva(rows: list[dict[str, Any]]) -> str:
-    head = ["model", "rate", "flips", "clean", "method", "left", "children", "seconds"]
+    head = ["nodes attacked", "model", "rate", "flips", "flips per node", "clean", "method", "left"]
+    head += ["nodes lost per flip", "graphs judged", "seconds"]
     body = []
-    for row in rows:
-        count = f"{row['generations'] * row['children']:,}" if row["method"] == "eva" else "-"
-        cells = [row["model"], f"{100 * row['rate']:g} %", str(row["flips"]), percent(row["clean"])]
-        body.append([*cells, row["method"], percent(row["left"]), count, f"{row['seconds']:g}"])
+    for row in sorted(rows, key=lambda r: (r["setting"], r["model"], r["rate"], r["method"])):
+        judged = f"{row['judged']:,}" if "judged" in row else "-"
+        cells = [f"{row['setting']}, {row['nodes']}", row["model"], f"{100 * row['rate']:g} %"]
+        cells += [str(row["allowed"]), f"{row['allowed'] / row['nodes']:.2f}"]
+        lost = (row["clean"] - row["left"]) * row["nodes"] / max(row["allowed"], 1)
+        cells += [percent(row["clean"]), row["method"], percent(row["left"]), f"{lost:.2f}"]
+        body.append([*cells, judged, f"{row['seconds']:g}"])
     return table(head, body)
 
 

@@ -6,13 +6,15 @@ import torch
 
 from attack.small_task import planted_split, planted_task
 from elasticgnn.attack import AttackBudget, Constraints, EvolutionSettings, GradientSettings, attack
+from elasticgnn.attack.archive import Archive
 from elasticgnn.attack.evolution import Aim, Evolution, repeated
+from elasticgnn.attack.exchange import Tried, contribution, try_pairs
 from elasticgnn.attack.many_graphs import one_by_one, predictor
 from elasticgnn.attack.victim import Victim
 from elasticgnn.operator.flipped import FlipLists
 from elasticgnn.training import TrainingPlan, fit, make_model
 
-QUICK = EvolutionSettings(population=8, children=8, generations=60)
+QUICK = EvolutionSettings(population=8, children=8, generations=60, screened=100)
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -84,6 +86,21 @@ def test_repair_replaces_repetitions_and_removals_that_isolate(task, trained):
     assert not search.isolating(fixed).any()
 
 
+def test_repair_ends_with_different_pairs_however_few_the_archive_holds(task, trained):
+    search = counted(task, trained["gcn"], screened=0)
+    search.archive.update(np.array([7]), np.array([3]))
+    alive = np.ones((200, len(search.nodes)), bool)
+    fixed = search.repair(np.full((200, 5), 7), alive)
+    assert not repeated(fixed).any()
+
+
+def test_more_flips_than_there_are_pairs_are_refused(task, trained):
+    search = counted(task, trained["gcn"], screened=0)
+    alive = np.ones((1, len(search.nodes)), bool)
+    with pytest.raises(ValueError, match="budget must leave room"):
+        search.repair(np.full((1, 60 * 59 // 2 + 1), 7), alive)
+
+
 def test_repeated_marks_all_but_one():
     assert repeated(np.array([[3, 1, 3, 3], [1, 2, 3, 4]])).sum(1).tolist() == [2, 0]
 
@@ -113,3 +130,100 @@ def test_local_budget_holds_for_every_node(task, trained):
 def test_limits_that_evolution_does_not_keep_are_refused(limits):
     with pytest.raises(ValueError, match="keep_last_edge alone"):
         EvolutionSettings(constraints=limits)
+
+
+def counted(task, model, **options):
+    """A search against `model`, and its aim."""
+    aim = Aim(task.graph, planted_split(task).test, task.labels, predictor(model, task))
+    settings = EvolutionSettings(population=4, children=4, generations=1, **options)
+    return Evolution(aim, 5, settings, np.random.default_rng(0))
+
+
+def test_what_a_pair_is_worth_is_what_returns_without_it(task, trained):
+    search = counted(task, trained["gcn"])
+    best = search.start().best_of(1)
+    worth = contribution(search, best)
+    for place in range(5):
+        without = search.judge(np.delete(best.keys, place, axis=1))
+        assert worth[place] == without.left[0] - best.left[0]
+
+
+def test_pairs_tried_alone_hit_what_they_say(task, trained):
+    search = counted(task, trained["gcn"])
+    tried = try_pairs(search, search.untouched, 200)
+    after = search.judge(tried.keys[:, None])
+    assert tried.gain.max() > 0
+    assert (tried.gain == search.untouched.left[0] - after.left).all()
+    assert (tried.hits == (search.untouched.correct & ~after.correct)).all()
+
+
+def test_no_pair_is_tried_that_would_isolate_a_node(task, trained):
+    search = counted(task, trained["gcn"])
+    leaf = int(search.degree.argmin())
+    at_leaf = [key for key in search.edges if leaf in divmod(int(key), 60)]
+    best = search.judge(np.array([at_leaf[1:]], np.int64))  # one edge of the leaf is left
+    search.archive.update(np.array(at_leaf), np.ones(len(at_leaf), int))
+    tried = try_pairs(search, best, 400)
+    assert not np.isin(tried.keys, at_leaf).any()
+    assert len(tried.keys) > 200
+
+
+def test_chosen_pairs_hit_different_nodes_and_the_best_come_first():
+    hits = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 0, 0]], bool)
+    tried = Tried(np.arange(5), hits.sum(1), hits)
+    for seed in range(8):
+        chosen = tried.disjoint(5, np.random.default_rng(seed))
+        assert chosen.hits.sum(0).max() == 1
+        assert chosen.gain[0] == 2
+        assert 4 not in chosen.keys  # it hits nothing
+        assert chosen.hits.any(0).sum() >= 3
+    assert len(tried.disjoint(2, np.random.default_rng(0)).keys) == 2
+
+
+def test_a_round_of_local_search_never_loses_and_keeps_the_limits(task, trained):
+    search = counted(task, trained["gcn"], screened=100)
+    now = search.start()
+    before = now.left.min()
+    for _ in range(3):
+        now = search.improve(now)
+        assert now.left.min() <= before
+        before = now.left.min()
+        assert now.keys.shape == (4, 5)
+        assert not repeated(now.keys).any()
+        assert not search.isolating(now.keys).any()
+
+
+def falls_in_twos(flips: FlipLists) -> torch.Tensor:
+    """Labels of 60 nodes: pair (2k, 2k + 1) makes both its ends wrong, (0, j) only j."""
+    labels = (torch.arange(60) % 3).repeat(len(flips), 1)
+    for number in range(len(flips)):
+        for one, other in flips[number].tolist():
+            twins = one % 2 == 0 and other == one + 1
+            hit = [one, other] if twins else [other] * (one == 0)
+            labels[number, hit] = 3
+    return labels.byte()
+
+
+def test_rounds_of_local_search_alone_find_the_pairs_that_hit_two_nodes(task):
+    aim = Aim(task.graph, torch.arange(60), task.labels, falls_in_twos)
+    settings = EvolutionSettings(population=1, generations=1, screened=900)
+    search = Evolution(aim, 8, settings, np.random.default_rng(0))
+    now = search.judge(60 * np.arange(20, 28)[None] + 50)  # pairs that hit nothing
+    assert now.left.tolist() == [60]
+    for _ in range(5):
+        now = search.improve(now)
+    assert now.left.tolist() == [60 - 2 * 8]
+
+
+def test_the_archive_forgets_what_hits_nothing_any_more():
+    archive = Archive()
+    archive.update(np.array([3, 5, 7]), np.array([1, 3, 0]))
+    assert archive.keys.tolist() == [5, 3]
+    archive.update(np.array([5, 9]), np.array([0, 2]))
+    assert archive.keys.tolist() == [9, 3]
+    assert archive.gain.tolist() == [2, 1]
+    drawn = archive.recall(500, np.random.default_rng(0))
+    assert (drawn == 9).sum() > 5 * (drawn == 3).sum()  # 8 times as likely
+    mixed = archive.recombine(50, np.random.default_rng(0), 4)  # 9 is (2, 1), 3 is (0, 3)
+    assert set(np.divmod(mixed, 4)[0]) | set(np.divmod(mixed, 4)[1]) <= {0, 1, 2, 3}
+    assert (mixed // 4 < mixed % 4).all()

@@ -164,6 +164,7 @@ def test_inspect_grades_itself_on_known_flips(files, model_file, run, tmp_path):
 
 
 QUICK = ["--seeds", "1", "--epochs", "10", "--attack-epochs", "4", "--generations", "5"]
+QUICK += ["--screened", "20"]
 
 
 def test_robustness_shows_transfer_adaptive_and_worst_rows(run, monkeypatch, tmp_path):

@@ -1,15 +1,26 @@
 """The comparison: everybody's attacks on everybody, the worst of them, stopped and resumed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 
 from attack.small_task import planted_split, planted_task
-from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSettings, Retraining
+from elasticgnn.attack import (
+    EvolutionSettings,
+    GradientSettings,
+    MetattackSettings,
+    Retraining,
+    load_perturbation,
+)
+from elasticgnn.attack.evaluation import fixed_or_drawn
+from elasticgnn.attack.victim import Victim
 from elasticgnn.nn import ModelSettings
 from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes, read_contestant
+from elasticgnn.robustness.contestant import with_dropouts
 from elasticgnn.robustness.local import pick_targets
+from elasticgnn.robustness.presence import as_presence
 from elasticgnn.robustness.routes import gradient_routes, poisoning_routes
 from elasticgnn.robustness.run import without_nodes
 from elasticgnn.robustness.store import Row, Rows
@@ -24,7 +35,7 @@ def plan(models, **options):
         "seeds": (0,),
         "training": TrainingPlan(epochs=25),
         "gradient": GradientSettings(block_size=400, epochs=5, fresh_epochs=3, samples=2),
-        "evolution": EvolutionSettings(population=6, children=6, generations=15),
+        "evolution": EvolutionSettings(6, 6, generations=15, screened=20),
         "metattack": MetattackSettings(flips_per_step=8),
         "poisoning": Retraining(steps=2),
     }
@@ -135,6 +146,41 @@ def test_local_targets_have_the_degrees_wanted_and_are_attacked_alone():
     given = plan("gcn,mlp", protocol="local", attacks=("prbcd",), rates=(0.5, 2.0), targets=4)
     found = by_mode(outcomes(measure_robustness(task, given).rows()))
     assert found["gcn", "prbcd", "worst", 2.0] <= found["gcn", "prbcd", "worst", 0.5]
+
+
+def test_every_model_takes_the_dropout_that_validation_prefers():
+    task = planted_task()
+    split, training = planted_split(task), TrainingPlan(epochs=4)
+    each = with_dropouts("gcn", ModelSettings(), (0.95, 0.0))
+    chosen = each.train(task, split, training, seed=0)
+    alone = [one.train(task, split, training, seed=0) for one in each.variants]
+    graded = [Victim(model, task, split.val).accuracy(task.graph) for model in alone]
+    best = alone[graded.index(max(graded))]
+    assert graded[0] < graded[1]
+    for name, weight in chosen.state_dict().items():
+        assert torch.equal(weight, best.state_dict()[name])
+    assert with_dropouts("gcn", ModelSettings(), (0.3,)).variants == ()
+    chosen_plan = replace(plan("gcn"), models=(each,))
+    assert chosen_plan.digest(task) != replace(plan("gcn"), models=each.variants[:1]).digest(task)
+
+
+def test_flips_are_stored_beside_their_row(tmp_path):
+    task, rows = planted_task(), Rows(tmp_path / "rows.jsonl")
+    measure_robustness(task, plan("elastic+mcp", rates=(0.1,)), rows)
+    found = [row for row in rows.rows() if row.rate > 0]
+    assert len(found) == 3  # the routes
+    for row in found:
+        flips = load_perturbation(tmp_path / "rows" / row.file_name)
+        assert len(flips) == row.flips
+        assert flips.split.test.tolist() == fixed_or_drawn(task, 0).test.tolist()
+
+
+def test_features_as_presence_are_zero_and_one():
+    task = planted_task()
+    doubled = replace(task, features=task.features.row_normalized())
+    assert torch.equal(as_presence(doubled).features.to_dense(), task.features.to_dense())
+    dense = replace(task, features=3 * task.features.to_dense())
+    assert torch.equal(as_presence(dense).features, task.features.to_dense())
 
 
 def test_outcome_of_rows_by_hand():

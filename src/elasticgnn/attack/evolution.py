@@ -1,6 +1,7 @@
 """EvA (ICLR 2026): flips found by evolution. Black box: it sees labels and predictions only.
 
-An individual is a list of pairs, its fitness the number of attacked nodes that stay correct.
+An individual is a list of pairs, its fitness the number of attacked nodes that stay correct. Beside
+the authors' mutation and crossover there are rounds of local search (`exchange.py`).
 """
 
 from collections.abc import Callable
@@ -11,15 +12,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from elasticgnn.attack.archive import Archive, no_keys
 from elasticgnn.attack.constraints import Constraints
+from elasticgnn.attack.exchange import exchange, try_pairs
 from elasticgnn.attack.many_graphs import Predictor
 from elasticgnn.graph import Graph
 from elasticgnn.operator.flipped import FlipLists
 
 Keys = NDArray[np.int64]  # (individuals, flips): tail * n + head
-ARCHIVE = 6000  # pairs remembered
-ARCHIVED = 0.85  # of the new pairs come from there
-FIRST = 16  # times the usual number of pairs are tried at the start
+ARCHIVED = 0.85  # of the new pairs come from the archive
+FIRST = 10  # times the usual number of pairs are tried at the start
+TRIES = 500  # to replace pairs that are not allowed
 BUSY = 0.1  # as likely to mutate as a pair that seems to do nothing is a pair that hit something
 Mask = NDArray[np.bool_]
 
@@ -33,7 +36,8 @@ class EvolutionSettings:
     an attacked node that its parent leaves correct (of two the one of smaller degree), the other
     at such a node too (`both_ends` of the draws) or anywhere, of another class (`other_class`).
     screened: single pairs that are tried on top of the best individual every `screen_every`
-    generations (16 times as many at the start); those that hit something are drawn by preference.
+    generations (10 times as many at the start), and exchanged for its weakest; those that hit
+    something are drawn by preference. 0: mutation and crossover alone, as its authors have it.
 
     >>> from elasticgnn.attack import EvolutionSettings
     >>> EvolutionSettings(population=8, generations=10).children
@@ -42,11 +46,11 @@ class EvolutionSettings:
 
     population: int = 32
     children: int = 32
-    generations: int = 2000
+    generations: int = 600
     mutation: float = 4.0
     other_class: float = 0.9
     both_ends: float = 0.6
-    screened: int = 320
+    screened: int = 2000
     screen_every: int = 20
     constraints: Constraints = field(default_factory=Constraints)
 
@@ -87,6 +91,11 @@ class Generation:
         """Attacked nodes still correct: what evolution lowers."""
         return self.correct.sum(1)
 
+    def with_elders(self, elders: "Generation") -> "Generation":
+        """Both, this one first: of equals the younger stay, so that a population drifts on."""
+        keys = np.concatenate((self.keys, elders.keys))
+        return Generation(keys, np.concatenate((self.correct, elders.correct)))
+
     def best_of(self, count: int) -> "Generation":
         """The fittest `count`; of equals the first."""
         order = np.argsort(self.left, kind="stable")[:count]
@@ -96,7 +105,8 @@ class Generation:
 class Evolution:
     """One attack: `start` draws or takes over a population, `step` makes the next one.
 
-    `archive` holds pairs that hit something when they were tried alone, and how much.
+    `archive` holds pairs that hit something when they were tried alone; `evaluations` counts the
+    graphs judged.
     """
 
     def __init__(
@@ -108,39 +118,31 @@ class Evolution:
         self.edges = np.sort(tail * np.int64(self.num_nodes) + head)
         self.degree = np.bincount(np.concatenate((tail, head)), minlength=self.num_nodes)
         self.nodes, self.labels = aim.nodes.numpy(), aim.labels.numpy()
-        untouched = self.judge(np.zeros((1, 0), np.int64))
-        self.clean = untouched.correct[0]
-        self.archive: tuple[Keys, NDArray[np.int64]] = (np.zeros(0, np.int64),) * 2
-        if flips > 0:
-            self.screen(untouched, FIRST * settings.screened)
+        self.archive, self.evaluations = Archive(), 0
+        self.untouched = self.judge(np.zeros((1, 0), np.int64))
+        self.clean = self.untouched.correct[0]
 
     def start(self, known: Keys | None = None) -> Generation:
-        """A random population; rows of `known` (k, flips) take the first places."""
+        """A random population; rows of `known` (k, flips) take the first places.
+
+        Where pairs are screened, one individual is made of the best of which no two hit the same.
+        """
         count, everyone = self.settings.population, np.ones(len(self.nodes), bool)
+        cover = no_keys()
+        if self.settings.screened:
+            tried = try_pairs(self, self.untouched, FIRST * self.settings.screened)
+            cover = tried.disjoint(self.flips, self.random).keys
         keys = self.draw(np.tile(everyone, (count, 1)), np.full(count, self.flips))
         keys = keys.reshape(count, self.flips)
+        keys[0, : len(cover)] = cover
         if known is not None:
             keys[: len(known)] = known[:count]
         return self.judge(self.repair(keys, np.tile(everyone, (count, 1))))
 
-    def screen(self, now: Generation, count: int) -> None:
-        """Tries pairs on top of the best individual; what they hit there goes to the archive."""
-        if count == 0:
-            return
-        best = now.best_of(1)
-        keys = np.unique(self.draw(best.correct, np.array([count]), archived=0.0))
-        keys = keys[~np.isin(keys, best.keys[0])]
-        tried = np.concatenate((np.repeat(best.keys, len(keys), 0), keys[:, None]), axis=1)
-        tried = tried[~(self.isolating(tried).any(1))]
-        gain = best.left[0] - self.judge(tried).left
-        keys = np.concatenate((tried[gain > 0, -1], self.archive[0]))[:ARCHIVE]
-        self.archive = keys, np.concatenate((gain[gain > 0], self.archive[1]))[:ARCHIVE]
-
-    def recall(self, count: int) -> NDArray[np.int64]:
-        """Pairs of the archive, by the cube of what they hit."""
-        keys, gain = self.archive
-        chance = np.cumsum(gain.astype(float) ** 3)
-        return keys[np.searchsorted(chance, self.random.random(count) * chance[-1], side="right")]
+    def improve(self, now: Generation) -> Generation:
+        """The generation after a round of local search on its best individual."""
+        found = exchange(self, now.best_of(1), self.settings.screened)
+        return found.with_elders(now).best_of(self.settings.population)
 
     def step(self, now: Generation) -> Generation:
         """The fittest of a generation and its children."""
@@ -156,11 +158,7 @@ class Evolution:
         changed = self.random.random(keys.shape) < np.minimum(chance, 0.5)
         keys[changed] = self.draw(alive, changed.sum(1))
         child = self.judge(self.repair(keys, alive))
-        # of equals the younger stay, so that the population drifts where it cannot improve
-        both = Generation(
-            np.concatenate((child.keys, now.keys)), np.concatenate((child.correct, now.correct))
-        )
-        return both.best_of(self.settings.population)
+        return child.with_elders(now).best_of(self.settings.population)
 
     def idle(self, keys: Keys, alive: Mask) -> Mask:
         """Pairs at neither end of which an attacked node is wrong: they seem to do nothing."""
@@ -206,36 +204,43 @@ class Evolution:
             other[again] = meet(owner[again])
         other = np.where(other == one, (one + 1) % self.num_nodes, other)
         keys = np.minimum(one, other) * np.int64(self.num_nodes) + np.maximum(one, other)
-        if len(self.archive[0]) and archived > 0:
+        if len(self.archive) and archived > 0:
             known = self.random.random(len(keys)) < archived
-            keys[known] = self.recall(int(known.sum()))
+            keys[known] = self.archive.recall(int(known.sum()), self.random)
         return keys
 
     def repair(self, keys: Keys, alive: Mask) -> Keys:
-        """Individuals without repeated pairs, and without removals that isolate a node."""
-        for _ in range(20):
+        """Individuals without repeated pairs, and without removals that isolate a node.
+
+        New pairs come from all, not from the archive, which may hold too few different ones.
+        """
+        for _ in range(TRIES):
             bad = repeated(keys)
             if self.settings.constraints.keep_last_edge:
                 bad |= self.isolating(keys)
             if not bad.any():
-                break
-            keys[bad] = self.draw(alive, bad.sum(1))
-        return keys
+                return keys
+            keys[bad] = self.draw(alive, bad.sum(1), archived=0.0)
+        raise ValueError(f"budget must leave room for {self.flips} different flips, got too many")
 
     def isolating(self, keys: Keys) -> Mask:
         """Removals at nodes that are left without any edge."""
-        removal = np.isin(keys, self.edges)
         tail, head = np.divmod(keys, self.num_nodes)
-        row = np.arange(len(keys))[:, None] * self.num_nodes
-        sign = np.where(removal, -1.0, 1.0).ravel()
-        size = len(keys) * self.num_nodes
-        change = np.bincount((row + tail).ravel(), sign, size)
-        change += np.bincount((row + head).ravel(), sign, size)
-        lone = (self.degree + change.reshape(len(keys), -1) <= 0).ravel()
-        return removal & (lone[row + tail] | lone[row + head])
+        lone, row = self.degree_after(keys) <= 0, np.arange(len(keys))[:, None]
+        return np.asarray(np.isin(keys, self.edges) & (lone[row, tail] | lone[row, head]))
+
+    def degree_after(self, keys: Keys) -> NDArray[np.int64]:
+        """(individuals, n): edges at each node once the pairs are flipped."""
+        sign = np.where(np.isin(keys, self.edges), -1, 1)
+        degree = np.tile(self.degree, (len(keys), 1))
+        row = np.arange(len(keys))[:, None]
+        for ends in np.divmod(keys, self.num_nodes):
+            np.add.at(degree, (row, ends), sign)
+        return degree
 
     def judge(self, keys: Keys) -> Generation:
         """The individuals with what they leave."""
+        self.evaluations += len(keys)
         lists = FlipLists.from_keys(torch.from_numpy(keys), self.num_nodes)
         label = self.aim.predict(lists)[:, self.aim.nodes].numpy()
         return Generation(keys, label == self.labels[self.nodes])
@@ -268,8 +273,8 @@ def evolve(
     now = search.start(None if known is None else known.numpy())
     curve = []
     for generation in range(settings.generations):
-        if generation % settings.screen_every == 0:
-            search.screen(now, settings.screened)
+        if settings.screened and generation % settings.screen_every == 0:
+            now = search.improve(now)
         now = search.step(now)
         curve.append(1 - float(now.left.min()) / len(aim.nodes))
         progress(generation, curve[-1])

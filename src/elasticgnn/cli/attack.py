@@ -46,7 +46,7 @@ def attack_command(
     block: Annotated[int, typer.Option(help="prbcd, grbcd: pairs looked at together")] = 50_000,
     attack_epochs: Annotated[int, typer.Option(help="prbcd, grbcd, pgd, lrbcd: steps")] = 125,
     restarts: Annotated[int, typer.Option(help="of these: searches, the best is kept")] = 1,
-    generations: Annotated[int, typer.Option(help="eva: of 32 children each")] = 2000,
+    generations: Annotated[int, typer.Option(help="eva: of 32 children each")] = 600,
     degree_test: Annotated[
         float | None, typer.Option(help="largest likelihood ratio of the degrees, e.g. 0.004")
     ] = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from elasticgnn.attack.hardening import with_penalty
+from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.defence import (
     GPRGNN,
@@ -52,6 +53,7 @@ class Contestant:
     make: Make | None = None  # where the settings do not name the model
     finish: Finish | None = None
     adversarial: bool = False
+    variants: tuple[Contestant, ...] = ()  # other settings, among which validation nodes choose
 
     def untrained(self, task: NodeTask, generator: torch.Generator) -> nn.Module:
         """A freshly initialised model."""
@@ -66,7 +68,10 @@ class Contestant:
         return model if self.finish is None else self.finish(model)
 
     def train(self, task: NodeTask, split: Split, plan: TrainingPlan, seed: int) -> nn.Module:
-        """A model trained on the task as it is, ready to predict."""
+        """A model trained on the task as it is, ready to predict; of variants the best."""
+        if self.variants:
+            trained = [each.train(task, split, plan, seed) for each in self.variants]
+            return max(trained, key=lambda one: Victim(one, task, split.val).accuracy(task.graph))
         generator = torch.Generator().manual_seed(seed)
         model = self.untrained(task, generator)
         if self.adversarial:
@@ -74,6 +79,19 @@ class Contestant:
         else:
             fit(model, task, split, plan, generator)
         return self.finished(model).eval()
+
+
+def with_dropouts(text: str, base: ModelSettings, dropouts: Sequence[float]) -> Contestant:
+    """The model that `text` names, with the dropout that does best on its validation nodes.
+
+    Every model chooses among the same, by what it predicts on the graph it is trained on.
+
+    >>> from elasticgnn.robustness.contestant import with_dropouts
+    >>> [each.settings.dropout for each in with_dropouts("gcn", ModelSettings(), (0, 0.5)).variants]
+    [0, 0.5]
+    """
+    first, *_ = every = [read_contestant(text, replace(base, dropout=rate)) for rate in dropouts]
+    return replace(first, variants=tuple(every)) if len(every) > 1 else first
 
 
 def read_contestant(text: str, base: ModelSettings) -> Contestant:

@@ -10,6 +10,7 @@ from elasticgnn.robustness.contestant import Contestant
 from elasticgnn.training import TrainingPlan
 
 PROTOCOLS = ("evasion", "inductive", "poisoning", "local")
+SHIPPED = "shipped"  # the attacked graphs that come with the package: transfer without a search
 DEGREES = ((1, 1), (2, 2), (3, 3), (5, 5), (8, 10), (15, 25))  # classes of local targets
 
 
@@ -43,9 +44,10 @@ class RobustnessPlan:
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise ValueError(f"protocol must be one of {PROTOCOLS}, got {self.protocol!r}")
-        unknown = set(self.attacks) - set(METHODS)
+        known = (*METHODS, SHIPPED)
+        unknown = set(self.attacks) - set(known)
         if unknown:
-            raise ValueError(f"attacks must be among {METHODS}, got {sorted(unknown)}")
+            raise ValueError(f"attacks must be among {known}, got {sorted(unknown)}")
         if not self.models or not self.attacks or not self.seeds:
             raise ValueError("plan must have models, attacks and seeds, got none of one")
         if any(not rate >= 0 for rate in self.rates) or not self.rates:
@@ -76,6 +78,7 @@ class RobustnessPlan:
         efforts = [asdict(part) for part in (self.training, self.metattack, self.gradient)]
         efforts += [asdict(part) for part in (self.evolution, self.poisoning)]
         bases = [asdict(each.settings) for each in self.models]
+        bases += [asdict(part.settings) for each in self.models for part in each.variants]
         names = [each.name for each in self.models]
         described = f"{task.fingerprint} {self.protocol} {names} {bases} {efforts} {self.targets}"
         return hashlib.sha256(described.encode()).hexdigest()[:12]

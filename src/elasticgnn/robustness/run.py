@@ -18,8 +18,9 @@ from elasticgnn.data import NodeTask, Split
 from elasticgnn.graph import Graph
 from elasticgnn.robustness.contestant import Contestant
 from elasticgnn.robustness.local import attack_targets, pick_targets
-from elasticgnn.robustness.plan import RobustnessPlan
+from elasticgnn.robustness.plan import SHIPPED, RobustnessPlan
 from elasticgnn.robustness.routes import gradient_routes, hears_graph, poisoning_routes
+from elasticgnn.robustness.shipped_graphs import shipped_for
 from elasticgnn.robustness.store import Row, Rows
 
 ATTACKER = 1000  # added to the seed of a poisoner's own network
@@ -55,11 +56,14 @@ class Contest:
         draw = self.generator()
         return attack(self.task, self.split, budget, method, victim, draw, settings=given)
 
-    def put(self, empty: Row, flips: int, began: float, accuracy: dict[str, float]) -> None:
-        """Stores a row and tells of it."""
+    def put(
+        self, empty: Row, flips: Perturbation | int, began: float, accuracy: dict[str, float]
+    ) -> None:
+        """Stores a row, with its flips where they are one list, and tells of it."""
         seconds = round(time.process_time() - began, 2)
-        row = replace(empty, accuracy=accuracy, flips=flips, seconds=seconds)
-        self.rows.add(row)
+        found, count = (None, flips) if isinstance(flips, int) else (flips, len(flips))
+        row = replace(empty, accuracy=accuracy, flips=count, seconds=seconds)
+        self.rows.add(row, found)
         worst = ", ".join(f"{name} {100 * value:.1f}" for name, value in accuracy.items())
         source = f" through {row.source} ({row.route})" if row.source else ""
         self.say(f"seed {row.seed}, {row.attack} {100 * row.rate:g} %{source}: {worst}")
@@ -130,6 +134,9 @@ def evade(contest: Contest) -> None:
     trained = trained_models(contest)
     for rate in contest.plan.budgets:
         for method in contest.plan.attacks:
+            if method == SHIPPED:
+                transfer_shipped(contest, rate, trained)
+                continue
             for source, route, victim in sources(method, trained):
                 empty, began = contest.row(rate, method, source, route), time.process_time()
                 if empty.key in contest.rows:
@@ -137,7 +144,16 @@ def evade(contest: Contest) -> None:
                 found = search(contest, method, rate, victim)
                 if found is not None:
                     graph = found.apply(contest.task.graph)
-                    contest.put(empty, len(found), began, accuracies(contest, trained, graph))
+                    contest.put(empty, found, began, accuracies(contest, trained, graph))
+
+
+def transfer_shipped(contest: Contest, rate: float, trained: dict[Contestant, nn.Module]) -> None:
+    """Every model on the attacked graphs that come with the package."""
+    for name, found in shipped_for(contest.task, contest.split, rate).items():
+        empty, began = contest.row(rate, SHIPPED, "", name), time.process_time()
+        if empty.key not in contest.rows:
+            graph = found.apply(contest.task.graph)
+            contest.put(empty, len(found), began, accuracies(contest, trained, graph))
 
 
 def sources(
@@ -187,7 +203,7 @@ def poison_all(contest: Contest, method: str, rate: float) -> None:
     found = contest.find(method, rate, None)
     task = contest.task.with_graph(found.apply(contest.task.graph))
     after = {each.name: accuracy_after(contest, each, task) for each in contest.plan.models}
-    contest.put(empty, len(found), began, after)
+    contest.put(empty, found, began, after)
 
 
 def poison_one(contest: Contest, method: str, rate: float, each: Contestant) -> None:
@@ -208,7 +224,7 @@ def poison_one(contest: Contest, method: str, rate: float, each: Contestant) -> 
                 raise
             return
         task = contest.task.with_graph(found.apply(contest.task.graph))
-        contest.put(empty, len(found), began, {each.name: accuracy_after(contest, each, task)})
+        contest.put(empty, found, began, {each.name: accuracy_after(contest, each, task)})
 
 
 def accuracy_after(contest: Contest, each: Contestant, task: NodeTask) -> float:

@@ -1,9 +1,12 @@
 """One row per attack, stored as it is found: an interrupted comparison goes on where it was."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from elasticgnn.attack import Perturbation
 
 Key = tuple[str, int, float, str, str, str]
 
@@ -31,6 +34,13 @@ class Row:
         """What tells the row from all others."""
         return self.protocol, self.seed, self.rate, self.attack, self.source, self.route
 
+    @property
+    def file_name(self) -> str:
+        """Of its flips: attack, source, route, rate in per cent and seed."""
+        parts = (self.attack, self.source, self.route, f"{100 * self.rate:g}", str(self.seed))
+        words = (re.sub(r"[^\w.+-]+", "_", part) for part in parts if part)
+        return "-".join(words) + ".json"
+
 
 class Rows:
     """The rows so far, and their file if there is one: a JSON object per line."""
@@ -47,10 +57,14 @@ class Rows:
     def __contains__(self, key: Key) -> bool:
         return key in self.known
 
-    def add(self, row: Row) -> None:
-        """Keeps a row and writes it at once."""
+    def add(self, row: Row, flips: Perturbation | None = None) -> None:
+        """Keeps a row and writes it at once, after the flips it tells of."""
         self.known[row.key] = row
         if self.path is not None:
+            if flips is not None:
+                folder = self.path.with_suffix("")
+                folder.mkdir(exist_ok=True)
+                flips.save(folder / row.file_name)
             with self.path.open("a") as file:
                 file.write(json.dumps(asdict(row)) + "\n")
 

@@ -1,0 +1,93 @@
+"""A round of local search within EvA: an individual's weakest pairs give way to better ones.
+
+Its authors have mutation and crossover alone. Both change pairs blindly; here every pair of the
+best individual is left out once and many others are put in once, all judged by predictions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from elasticgnn.attack.evolution import Evolution, Generation
+
+Keys = NDArray[np.int64]
+Counts = NDArray[np.int64]
+SWAPS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 400)  # pairs exchanged at once
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """Pairs put alone on top of an individual: how many nodes each hits (net), and which."""
+
+    keys: Keys
+    gain: Counts
+    hits: NDArray[np.bool_]  # (pairs, nodes)
+
+    def disjoint(self, most: int, random: np.random.Generator) -> Tried:
+        """The best `most` pairs of which no two hit the same node, best first."""
+        order = np.argsort(0.5 * random.random(len(self.gain)) - self.gain, kind="stable")
+        taken, chosen = np.zeros(self.hits.shape[1], bool), list[int]()
+        for place in order[: int((self.gain > 0).sum())]:
+            if len(chosen) == most:
+                break
+            if not (self.hits[place] & taken).any():
+                chosen.append(place)
+                taken |= self.hits[place]
+        kept = np.array(chosen, np.int64)
+        return Tried(self.keys[kept], self.gain[kept], self.hits[kept])
+
+
+def try_pairs(search: Evolution, best: Generation, count: int) -> Tried:
+    """About `count` new pairs, and known ones, each alone on top of the one individual `best`.
+
+    New ones are drawn at its correct nodes, half of them put together from ends of known ones.
+    """
+    keys, archive = search.draw(best.correct, np.array([count]), archived=0.0), search.archive
+    if len(archive):
+        mixed = archive.recombine(count // 2, search.random, search.num_nodes)
+        known = search.random.permutation(archive.keys)[: count // 2]
+        keys = np.concatenate((keys[len(mixed) :], mixed, known))
+    keys = np.setdiff1d(keys, best.keys[0])
+    if search.settings.constraints.keep_last_edge:
+        degree = search.degree_after(best.keys)[0]
+        lone = (degree[np.stack(np.divmod(keys, search.num_nodes))] <= 1).any(0)
+        keys = keys[~(lone & np.isin(keys, search.edges))]
+    after = search.judge(np.concatenate((np.repeat(best.keys, len(keys), 0), keys[:, None]), 1))
+    gain = best.left[0] - after.left
+    archive.update(keys, gain)
+    return Tried(keys, gain, best.correct & ~after.correct)
+
+
+def contribution(search: Evolution, best: Generation) -> Counts:
+    """(flips,): nodes that become correct again when a pair of the one individual is left out."""
+    count = best.keys.shape[1]
+    others = ~np.eye(count, dtype=bool)
+    without = np.tile(best.keys[0], (count, 1))[others].reshape(count, count - 1)
+    return search.judge(without).left - best.left[0]
+
+
+def exchange(search: Evolution, best: Generation, count: int) -> Generation:
+    """Individuals made of `best` by exchanging 1, 2, 3, 5, ... of its pairs for tried ones.
+
+    As many as pay by what was measured one pair at a time; pairs act together, so all are judged.
+    """
+    better = try_pairs(search, best, count).disjoint(search.flips, search.random)
+    worth = contribution(search, best)
+    order = np.argsort(worth + 0.5 * search.random.random(len(worth)), kind="stable")
+    most = min(len(better.keys), len(order))
+    pays = better.gain[:most] >= worth[order[:most]]
+    most = most if pays.all() else int(pays.argmin())
+    rows = [
+        np.append(np.delete(best.keys[0], order[:k]), better.keys[:k]) for k in SWAPS if k <= most
+    ]
+    if not rows:
+        return best
+    keys = np.stack(rows)
+    if search.settings.constraints.keep_last_edge:
+        keys = keys[~search.isolating(keys).any(1)]
+    return search.judge(keys) if len(keys) else best
