@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from elasticgnn.data import read_task
-from elasticgnn.data.own import arrow_csv
+from elasticgnn.data.own import arrow_csv, feature_matrix
 from elasticgnn.data.own.edge_table import read_edge_table
 from elasticgnn.data.own.feature_table import read_feature_table
+from elasticgnn.data.own.ids import all_differ, text_array
 from elasticgnn.data.own.layout import TableLayout
+from elasticgnn.data.own.read_task import read_features
 
 EDGES = "source,target\na,b\nb,c\nc,d\n"
 
@@ -179,3 +181,22 @@ def test_numbers_to_predict_are_read_as_numbers(tmp_path):
     paths = write(tmp_path, edges=EDGES, labels=labels.replace("b,", "b,high"))
     with pytest.raises(ValueError, match=r"row 3, column 'label': a target must be a finite"):
         read_task(**paths, target="number")
+
+
+def test_ids_that_stand_twice_are_found_in_any_order():
+    for ids, differ in (([1, 2, 3], True), ([3, 1, 2], True), ([3, 1, 3], False), ([1, 1], False)):
+        assert all_differ(np.array(ids)) == differ
+        assert all_differ(text_array([f"n{k}" for k in ids])) == differ
+
+
+def test_columns_are_put_side_by_side_over_many_blocks(monkeypatch):
+    monkeypatch.setattr(feature_matrix, "BLOCK", 3)
+    parts = [np.arange(8.0), np.arange(8) % 2 == 0, np.arange(8, dtype=np.int32) ** 2]
+    assert feature_matrix.side_by_side(parts, 8).tolist() == np.stack(parts, 1).tolist()
+
+
+def test_numbers_whose_sum_is_too_large_are_still_numbers(tmp_path):
+    path = tmp_path / "features.parquet"
+    values = np.array([3e38, 3e38, np.nan], dtype=np.float32)
+    pandas.DataFrame({"id": [1, 2, 3], "x": values}).to_parquet(path)
+    assert read_features(path).values.tolist() == np.float32([[3e38]] * 3).tolist()

@@ -136,7 +136,7 @@ class ArrowColumns:
         """Refuses infinity and what float32 cannot hold; NaN is a missing value."""
         if values.dtype.kind in "iu":
             return
-        if values.dtype == np.float32 and np.isfinite(values.sum(dtype=np.float64)):
+        if values.dtype == np.float32 and all_finite(values):
             return
         beyond = np.abs(values) > LARGEST
         if beyond.any():
@@ -159,6 +159,12 @@ def column_texts(column: pyarrow.ChunkedArray) -> list[str]:
     if pyarrow.types.is_integer(column.type) and column.null_count == 0:
         return list(map(str, column.to_pylist()))
     return [cell_text(cell) for cell in column.to_pylist()]
+
+
+def all_finite(values: Numbers) -> bool:
+    """Whether the sum is finite, which is quicker than to look at each; False may be too large."""
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(values.sum()))
 
 
 def counts_rows(columns: Columns, position: int) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from elasticgnn.data.own.columns import Columns, codes_of, counts_rows
+from elasticgnn.data.own.columns import Columns, all_finite, codes_of, counts_rows
 from elasticgnn.data.own.edge_table import ROWS
 from elasticgnn.data.own.ids import Ids
 from elasticgnn.data.own.records import FeatureRows
@@ -17,6 +17,7 @@ from elasticgnn.features import SparseFeatures
 
 CLASS_COLUMNS = ("label", "class")
 DENSE_SHARE = 0.25  # a table with fewer non-zero cells than this is kept sparse
+BLOCK = 4096  # rows
 MOST_WORDS = 100  # different ones of a column, beyond which they are names and no categories
 
 
@@ -70,14 +71,15 @@ class MatrixBuilder:
         if numbers is None:
             self.add_words(position)
             return
-        whole = bool(np.isfinite(numbers.sum(dtype=np.float64)))  # quicker than to look at each
+        whole = numbers.dtype.kind in "iu" or all_finite(numbers)
         holes = np.flatnonzero(np.isnan(numbers)) if not whole else np.empty(0, dtype=np.int64)
         if len(holes) == len(numbers):
             self.note(position, "is empty and is not used")
             return
         if len(holes):
             self.empty.append((len(self.parts), self.name(position), holes))
-            numbers = np.where(np.isnan(numbers), np.nanmedian(numbers), numbers)
+            median = np.nanmedian(numbers.astype(np.float64))  # two large ones are added up
+            numbers = np.where(np.isnan(numbers), median, numbers)
         self.parts.append((self.name(position), numbers))
 
     def add_words(self, position: int) -> None:
@@ -100,9 +102,7 @@ class MatrixBuilder:
                 f"{self.columns.path} must have columns of numbers beside the id, got none"
                 + (f" ({self.notes[-1].partition(': ')[2]})" if self.notes else "")
             )
-        values = np.empty((self.columns.count, len(self.parts)), dtype=np.float32)
-        for place, (_, part) in enumerate(self.parts):
-            values[:, place] = part
+        values = side_by_side([part for _, part in self.parts], self.columns.count)
         names = tuple(name for name, _ in self.parts)
         named = self.columns.names is not None or bool(self.categories)
         return FeatureRows(
@@ -131,6 +131,16 @@ class MatrixBuilder:
         more = f" and {len(self.empty) - 5} more" if len(self.empty) > 5 else ""
         said = f"{cells} missing numbers of {names}{more} are set to the column's median"
         return [f"{self.columns.path.name}: {said}"]
+
+
+def side_by_side(parts: Sequence[NDArray[np.generic]], count: int) -> NDArray[np.float32]:
+    """Columns as a matrix (count, columns), filled by blocks of rows that stay in the cache."""
+    values = np.empty((count, len(parts)), dtype=np.float32)
+    for start in range(0, count, BLOCK):
+        rows = slice(start, start + BLOCK)
+        for place, part in enumerate(parts):
+            values[rows, place] = part[rows]
+    return values
 
 
 def stored(values: NDArray[np.float32]) -> torch.Tensor | SparseFeatures:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from elasticgnn.data.own.arrow_csv import open_plain
 from elasticgnn.data.own.columns import ArrowColumns, Columns, TextColumns
 from elasticgnn.data.own.edge_table import typed_ids
 from elasticgnn.data.own.feature_matrix import feature_matrix
-from elasticgnn.data.own.ids import Ids, id_array
+from elasticgnn.data.own.ids import Ids, all_differ, id_array
 from elasticgnn.data.own.layout import USUAL, TableLayout, chosen, find_name, headed
 from elasticgnn.data.own.records import FeatureRows
 from elasticgnn.data.own.table import (
@@ -80,7 +78,7 @@ def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
     if content is None:
         return None
     ids = typed_ids(content.column(id_column))
-    if ids is None or len(np.unique(ids)) != len(ids):
+    if ids is None or not all_differ(ids):
         return None
     columns = ArrowColumns(path, content, plain.line + has_header)
     columns.names = header if has_header else None
@@ -107,7 +105,7 @@ def parquet_features(path: Path, layout: TableLayout) -> FeatureRows:
     header = tuple(content.column_names)
     id_column = chosen(Table(path, header, [], []), layout.id, IDS) or 0
     ids = typed_ids(content.column(id_column))
-    if ids is None or len(np.unique(ids)) != len(ids):
+    if ids is None or not all_differ(ids):
         rows = [[text] for text in columns.words(id_column)]
         table = Table(path, (header[id_column],), rows, range(1, len(rows) + 1))
         ids = id_array(id_cells(table, 0))

@@ -43,6 +43,16 @@ def as_text(ids: Ids) -> Ids:
     return text_array(list(map(str, ids.tolist()))) if is_numbers(ids) else ids
 
 
+def all_differ(ids: Ids) -> bool:
+    """Whether no id stands twice; at once where they ascend, as most files have them."""
+    if not is_numbers(ids):
+        return len(set(ids.tolist())) == len(ids)
+    if bool((ids[1:] > ids[:-1]).all()):
+        return True
+    ordered = np.sort(ids)
+    return bool((ordered[1:] > ordered[:-1]).all())
+
+
 def in_order(parts: list[Ids]) -> Ids:
     """Every id of the parts once: numbers by size, text by first mention (part by part)."""
     if all(map(is_numbers, parts)):
