@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from elasticgnn.data.labels import is_unknown, number_known, plain_list
 from elasticgnn.graph.any_graph import any_graph
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training.arrays import as_features, from_text
+from elasticgnn.training.estimator import SettingsByName
 from elasticgnn.training.fit import fit
 from elasticgnn.training.history import History
 from elasticgnn.training.make_model import make_model
@@ -25,7 +26,7 @@ from elasticgnn.training.tuning import Leaderboard, tune
 
 
 @dataclass(eq=False)
-class ElasticGNNClassifier:
+class ElasticGNNClassifier(SettingsByName):
     """Node classification: fit(X, y, graph=...), y = -1 or None where the class is unknown.
 
     X is a numpy array, a scipy sparse matrix, a tensor or SparseFeatures; graph a Graph, a scipy
@@ -134,20 +135,6 @@ class ElasticGNNClassifier:
         if not right:
             raise ValueError("y must name at least one class, got none")
         return float(np.mean(right))
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings by name, as scikit-learn asks for them."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
-
-    def set_params(self, **params: Any) -> ElasticGNNClassifier:
-        """Sets parameters by name, as scikit-learn's tools do."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                raise ValueError(
-                    f"parameter must be one of {sorted(self.get_params())}, got {name}"
-                )
-            setattr(self, name, value)
-        return self
 
     def check_fitted(self) -> None:
         """Refuses before `fit`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from elasticgnn.data import NodeTask
 from elasticgnn.graph.any_graph import any_graph
 from elasticgnn.training.arrays import as_features
+from elasticgnn.training.estimator import SettingsByName
 from elasticgnn.training.trained_model import TrainedModel
 from elasticgnn.training.tuning import Leaderboard, tune
 from elasticgnn.training.tuning.calibration import threshold
@@ -20,7 +21,7 @@ from elasticgnn.training.tuning.metrics import number_score
 
 
 @dataclass(eq=False)
-class ElasticGNNRegressor:
+class ElasticGNNRegressor(SettingsByName):
     """Numbers at nodes, from features and graph: fit(X, y, graph=...), y NaN where unknown.
 
     Models are compared for `minutes` by `metric` (auto: R^2), and the best is used; what it is
@@ -91,20 +92,6 @@ class ElasticGNNRegressor:
         if not hasattr(self, "trained_"):
             raise ValueError("fit must be called before predict, got an unfitted estimator")
         return self.trained_
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings by name, as scikit-learn asks for them."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
-
-    def set_params(self, **params: Any) -> ElasticGNNRegressor:
-        """Sets parameters by name, as scikit-learn's tools do."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                raise ValueError(
-                    f"parameter must be one of {sorted(self.get_params())}, got {name}"
-                )
-            setattr(self, name, value)
-        return self
 
     def save(self, path: str | Path) -> None:
         """Writes the trained model; also `elasticgnn predict` reads it."""
