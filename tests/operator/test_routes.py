@@ -34,6 +34,19 @@ def test_each_request_takes_its_route():
     assert route(x, implementation="reference") == "plain"
 
 
+@pytest.mark.skipif(SHORT != "packed", reason="packed loops need AVX-512")
+def test_rows_of_a_whole_register_beyond_the_last_cache_are_left_to_the_wide_loops(monkeypatch):
+    monkeypatch.setattr(native.tuning, "shared_cache_bytes", 2 * 64 * GRAPH.num_edges)
+    assert route(normal_rows(20, 16).float()) == "packed"
+    monkeypatch.setattr(native.tuning, "shared_cache_bytes", 2 * 64 * GRAPH.num_edges - 1)
+    assert route(normal_rows(20, 16).float()) == "wide"
+    assert route(normal_rows(20, 8).float()) == "packed"  # two rows share a register
+    assert route(normal_rows(20, 2, 16).float()) == "packed"
+    rows = normal_rows(20, 16).float().requires_grad_()
+    assert route(rows) == "wide"
+    assert route(rows, ElasticPenalty(0.4, 1.5, "l1")) == "packed"  # wide has no such gradient
+
+
 @needs_kernels
 def test_every_refusal_is_a_reason_and_one_route_is_left():
     report = explain_route(normal_rows(20, 2, 3), GRAPH, PENALTY, 5)

@@ -38,9 +38,23 @@ def refusal(request: Request) -> str | None:
         return reason
     if request.gradients == "x" and request.memory == "lean":
         return "with memory='lean' a gradient keeps too much"
-    if packed_lanes(request.x, request.graph, request.form, request.steps) == 0:
+    lanes = packed_lanes(request.x, request.graph, request.form, request.steps)
+    if lanes == 0:
         return "it serves short float32 rows with the l21 or l1 norm, on a CPU with AVX-512"
+    if lanes == 16 and _is_better_wide(request):
+        return "rows of a whole register, more than the last cache holds: the wide loops are faster"
     return None
+
+
+def _is_better_wide(request: Request) -> bool:
+    """Whether the wide loops serve it, whose dual has half the rows, one for both directions.
+
+    A row of more than eight channels shares its register with none, so that nothing else is won
+    here once the dual streams from memory (benchmarks/bench_wide.py, d = 16).
+    """
+    served = request.is_one_run and (request.gradients == "none" or request.form == "ball")
+    both_directions = 2 * request.graph.num_edges * 64  # bytes
+    return served and request.has_dual and both_directions > loops.tuning.shared_cache_bytes
 
 
 def run(request: Request) -> Tensor:

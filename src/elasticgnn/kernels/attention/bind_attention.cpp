@@ -1,7 +1,7 @@
 #include <nanobind/nanobind.h>
 
 #include "attention/problem.h"
-#include "binding/supply.h"
+#include "binding/call.h"
 #include "binding/dispatch.h"
 
 namespace nb = nanobind;
@@ -25,22 +25,21 @@ void bind_attention(nb::module_& module) {
          Address inverse, Address above, Address packed_rows, Address packed_out,
          Address packed_above, Address scratch, int threads) {
         static const auto kernel = ELASTICGNN_PICK(attention_forward);
-        nb::gil_scoped_release release;
-        kernel({graph,
-                {heads, channels},
-                in(rows),
-                in(target),
-                in(source),
-                in(factor),
-                out(result),
-                out(most),
-                out(inverse),
-                out(above),
-                out(packed_rows),
-                out(packed_out),
-                out(packed_above),
-                out(scratch),
-                threads});
+        call(kernel, AttentionForward{graph,
+                                      {heads, channels},
+                                      in(rows),
+                                      in(target),
+                                      in(source),
+                                      in(factor),
+                                      out(result),
+                                      out(most),
+                                      out(inverse),
+                                      out(above),
+                                      out(packed_rows),
+                                      out(packed_out),
+                                      out(packed_above),
+                                      out(scratch),
+                                      threads});
       },
       "result <- each node's neighbours' rows, averaged by attention.");
   module.def(
@@ -51,24 +50,23 @@ void bind_attention(nb::module_& module) {
          Address grad_rows, Address grad_target, Address grad_source, Address scratch,
          int threads) {
         static const auto kernel = ELASTICGNN_PICK(attention_backward);
-        nb::gil_scoped_release release;
-        kernel({graph,
-                {heads, channels},
-                in(grad),
-                in(target),
-                in(source),
-                in(factor),
-                in(most),
-                in(inverse),
-                in(above),
-                in(packed_rows),
-                in(packed_out),
-                in(packed_above),
-                out(grad_rows),
-                out(grad_target),
-                out(grad_source),
-                out(scratch),
-                threads});
+        call(kernel, AttentionBackward{graph,
+                                       {heads, channels},
+                                       in(grad),
+                                       in(target),
+                                       in(source),
+                                       in(factor),
+                                       in(most),
+                                       in(inverse),
+                                       in(above),
+                                       in(packed_rows),
+                                       in(packed_out),
+                                       in(packed_above),
+                                       out(grad_rows),
+                                       out(grad_target),
+                                       out(grad_source),
+                                       out(scratch),
+                                       threads});
       },
       "Gradients of the rows, targets and sources from that of the result.");
 }

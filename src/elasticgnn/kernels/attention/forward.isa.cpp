@@ -12,7 +12,7 @@ struct Weights {
   float *all, *above;
 };
 
-template <int G, bool Keep>
+template <int G, bool Save>
 void multiply_factors(const AttentionForward& p, const HeadGroup& g, std::int64_t node,
                       Weights weights) {
   const std::int64_t begin = p.graph.start[node], count = p.graph.start[node + 1] - begin;
@@ -20,13 +20,13 @@ void multiply_factors(const AttentionForward& p, const HeadGroup& g, std::int64_
     float factor[G];
     pack_heads<G>(g, p.factor, begin + e, factor);
     for (int k = 0; k < G; ++k) weights.all[e * G + k] *= factor[k];
-    if constexpr (Keep)
+    if constexpr (Save)
       for (int k = 0; k < G; ++k) weights.above[e * G + k] *= factor[k];
   }
 }
 
 // V vectors of the node's row, from vector `first` on.
-template <int G, int V, bool Keep>
+template <int G, int V, bool Save>
 void add_neighbours(const AttentionForward& p, const HeadGroup& g, std::int64_t number,
                     std::int64_t node, std::int64_t first, Weights weights, Vec16 inverse,
                     float* row) {
@@ -39,24 +39,24 @@ void add_neighbours(const AttentionForward& p, const HeadGroup& g, std::int64_t 
     const float* from = rows + column[e] * g.width;
     const Vec16 weight = per_head<G>(weights.all + e * G);
     Vec16 part = {};
-    if constexpr (Keep) part = per_head<G>(weights.above + e * G);
+    if constexpr (Save) part = per_head<G>(weights.above + e * G);
     for (int v = 0; v < V; ++v) {
       const Vec16 x = load(from + v * LANES);
       total[v] += weight * x;
-      if constexpr (Keep) above[v] += part * x;
+      if constexpr (Save) above[v] += part * x;
     }
   }
   const std::int64_t at = (base + node) * g.width + first * LANES;
   for (int v = 0; v < V; ++v) {
     store(row + (first + v) * LANES, total[v] * inverse);
-    if constexpr (Keep) store(p.packed_out + at + v * LANES, total[v] * inverse);
-    if constexpr (Keep) store(p.packed_above + at + v * LANES, above[v] * inverse);
+    if constexpr (Save) store(p.packed_out + at + v * LANES, total[v] * inverse);
+    if constexpr (Save) store(p.packed_above + at + v * LANES, above[v] * inverse);
   }
 }
 
 // Fills `weights`; returns 1 / denominator. The leaky ReLU rises, so the largest score is the one
 // of the largest source.
-template <int G, bool Keep>
+template <int G, bool Save>
 Vec16 weigh_neighbours(const AttentionForward& p, const HeadGroup& g, std::int64_t node,
                        Weights weights) {
   const std::int64_t begin = p.graph.start[node], count = (p.graph.start[node + 1] - begin) * G;
@@ -79,14 +79,14 @@ Vec16 weigh_neighbours(const AttentionForward& p, const HeadGroup& g, std::int64
     const Vec16 weight = exponential(leaky(score) - most);
     store(weights.all + q, weight);
     sum += weight;
-    if constexpr (Keep) {
+    if constexpr (Save) {
       const Vec16 part = score > 0 ? weight : Vec16{};
       store(weights.above + q, part);
       above += part;
     }
   }
   const Vec16 inverse = 1.0f / (fold_sum<G>(sum) + 1e-16f);
-  if constexpr (Keep) {
+  if constexpr (Save) {
     unpack_heads<G>(g, most, p.most, node);
     unpack_heads<G>(g, inverse, p.inverse, node);
     unpack_heads<G>(g, fold_sum<G>(above) * inverse, p.above, node);
@@ -94,7 +94,7 @@ Vec16 weigh_neighbours(const AttentionForward& p, const HeadGroup& g, std::int64
   return inverse;
 }
 
-template <int G, bool Keep>
+template <int G, bool Save>
 void attend_group(const AttentionForward& p, std::int64_t number) {
   const HeadGroup g = head_group(p.shape, number);
   const std::int64_t nodes = p.graph.rows, vectors = g.width / LANES;
@@ -106,17 +106,17 @@ void attend_group(const AttentionForward& p, std::int64_t number) {
       pack_row<G>(g, p.rows, i, p.packed_rows + (number * nodes + i) * g.width);
       pack_heads<G>(g, p.source, i, p.scratch + i * G);
     }
-    Scratch<float> row(g.width), all(slots), above(Keep ? slots : 1);
+    Scratch<float> row(g.width), all(slots), above(Save ? slots : 1);
     const Weights weights{all.data, above.data};
 #pragma omp for schedule(dynamic, 64)
     for (std::int64_t i = 0; i < nodes; ++i) {
-      const Vec16 inverse = weigh_neighbours<G, Keep>(p, g, i, weights);
-      if (p.factor) multiply_factors<G, Keep>(p, g, i, weights);
+      const Vec16 inverse = weigh_neighbours<G, Save>(p, g, i, weights);
+      if (p.factor) multiply_factors<G, Save>(p, g, i, weights);
       std::int64_t v = 0;
       for (; v + 4 <= vectors; v += 4)
-        add_neighbours<G, 4, Keep>(p, g, number, i, v, weights, inverse, row.data);
+        add_neighbours<G, 4, Save>(p, g, number, i, v, weights, inverse, row.data);
       for (; v < vectors; ++v)
-        add_neighbours<G, 1, Keep>(p, g, number, i, v, weights, inverse, row.data);
+        add_neighbours<G, 1, Save>(p, g, number, i, v, weights, inverse, row.data);
       unpack_row<G>(g, row.data, p.out, i);
     }
   }
@@ -125,11 +125,11 @@ void attend_group(const AttentionForward& p, std::int64_t number) {
 }  // namespace
 
 void attention_forward(const AttentionForward& p) {
-  const bool keep = p.packed_out != nullptr;
+  const bool save = p.packed_out != nullptr;
   for (std::int64_t number = 0; number < group_count(p.shape); ++number) {
     if (group_size(p.shape) == 1)
-      keep ? attend_group<1, true>(p, number) : attend_group<1, false>(p, number);
-    else keep ? attend_group<8, true>(p, number) : attend_group<8, false>(p, number);
+      save ? attend_group<1, true>(p, number) : attend_group<1, false>(p, number);
+    else save ? attend_group<8, true>(p, number) : attend_group<8, false>(p, number);
   }
 }
 

@@ -1,4 +1,4 @@
-// A problem of elastic message passing from Python's arguments, and a call of its kernel.
+// A problem of elastic message passing from Python's arguments.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -6,8 +6,6 @@
 
 #include <array>
 
-#include "binding/interruption.h"
-#include "binding/scratch.h"
 #include "binding/supply.h"
 #include "emp/problem.h"
 
@@ -35,19 +33,6 @@ EmpProblem<T> make_problem(const EmpShape& sizes, const EmpTables& tables,
   problem.shape = Shape(options[0]), problem.steps = options[1], problem.threads = options[2];
   problem.x = at<T>(x);
   return problem;
-}
-
-// Asks for the scratch size, takes it, runs without the GIL.
-template <class Kernel, class Problem, class Job>
-void run(Kernel kernel, Problem problem, const Job& job) {
-  Interruption interruption;
-  problem.interrupt = interruption.handle();
-  const Scratch scratch(kernel(problem, job, nullptr));
-  {
-    nanobind::gil_scoped_release release;
-    kernel(problem, job, scratch.data());
-  }
-  interruption.rethrow();
 }
 
 }  // namespace elasticgnn

@@ -23,6 +23,9 @@ constexpr int kMaxBlocks = 64;  // of nodes, among which the threads share the w
 // problem/penalties/registry.py lists them.
 enum class Shape : int { ball = 0, box = 1, fading = 2 };
 
+// Of what a gradient will be asked for. Numbered as operator/request.py lists them.
+enum class WantedGradients : int { none = 0, x = 1, all = 2 };
+
 template <class T>
 struct EmpProblem {
   std::int64_t num_nodes, num_edges;
@@ -44,16 +47,16 @@ struct EmpProblem {
 // Where the states of the steps lie; a stride of 0 means that one buffer is overwritten.
 template <class T>
 struct EmpForward {
-  const T* first_signal;  // F at the start, or null: X
-  const T* first_dual;    // Z at the start, or null: 0
-  T* out;                 // (n, row): F at the end
-  T* last_dual;           // (m, row) or null: Z at the end
-  bool use_dual;          // false: lambda1 = 0 or gamma = 0, Z stays 0
-  int keep;               // what the adjoint will find: 0 nothing, 1 for gradients of x, 2 for all
-  int every;              // dual checkpoints at steps every, 2 every, ... (if keep)
-  bool keep_nodes;        // keep Ub (and U, Q if keep = 2) of every step, else U at the checkpoints
-  T* nodes;               // kept node rows
-  T* duals;               // kept dual rows
+  const T* first_signal;      // F at the start, or null: X
+  const T* first_dual;        // Z at the start, or null: 0
+  T* out;                     // (n, row): F at the end
+  T* last_dual;               // (m, row) or null: Z at the end
+  bool use_dual;              // false: lambda1 = 0 or gamma = 0, Z stays 0
+  WantedGradients gradients;  // what the adjoint will be asked for
+  int every;                  // dual checkpoints at steps every, 2 every, ... (unless none)
+  bool all_nodes;  // save Ub (and U, Q for all gradients) of every step, else U at the checkpoints
+  T* nodes;        // saved node rows
+  T* duals;        // saved dual rows
 };
 
 constexpr int kPopulationWidth = 8;  // the widest row
@@ -69,8 +72,8 @@ template <class T>
 struct EmpBackward {
   const T* grad;  // (n, row): gradient of F at the end
   const T* out;   // (n, row): F at the end (gradient of scale only)
-  bool use_dual, keep_nodes;
-  bool kept;  // whether nodes and duals were filled by the forward pass
+  bool use_dual, all_nodes;
+  bool is_saved;  // whether nodes and duals were filled by the forward pass
   int every;
   const T *nodes, *duals;
   T* grad_x;       // (n, row)

@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 
+#include "binding/call.h"
 #include "binding/dispatch.h"
 #include "features/problem.h"
 
@@ -12,30 +13,24 @@ namespace elasticgnn {
 void bind_features(nb::module_& module) {
   nb::class_<SparseRows>(module, "SparseRows",
                          "CSR arrays by address; their owner keeps them alive.")
-      .def("__init__", [](SparseRows* self, std::int64_t rows, std::uintptr_t start,
-                          std::uintptr_t column, std::uintptr_t value, std::uintptr_t entry) {
-        new (self) SparseRows{rows, reinterpret_cast<const std::int64_t*>(start),
-                              reinterpret_cast<const std::int32_t*>(column),
-                              reinterpret_cast<const float*>(value),
-                              reinterpret_cast<const std::int32_t*>(entry)};
+      .def("__init__", [](SparseRows* self, std::int64_t rows, Address start, Address column,
+                          Address value, Address entry) {
+        new (self) SparseRows{rows, at<const std::int64_t>(start), at<const std::int32_t>(column),
+                              at<const float>(value), at<const std::int32_t>(entry)};
       });
   module.def(
       "sparse_product",
-      [](const SparseRows& matrix, std::uintptr_t dense, std::uintptr_t out, std::int64_t width,
-         int threads) {
+      [](const SparseRows& matrix, Address dense, Address out, std::int64_t width, int threads) {
         static const auto kernel = ELASTICGNN_PICK(sparse_product);
-        nb::gil_scoped_release release;
-        kernel({matrix, reinterpret_cast<const float*>(dense), reinterpret_cast<float*>(out), width,
-                threads});
+        call(kernel, SparseProduct{matrix, at<const float>(dense), at<float>(out), width, threads});
       },
       "out <- matrix times dense (f, width).");
   module.def(
       "keep_mask",
-      [](std::uint64_t key, std::uint32_t threshold, std::int64_t count, std::uintptr_t keep,
+      [](std::uint64_t key, std::uint32_t threshold, std::int64_t count, Address keep,
          int threads) {
         static const auto kernel = ELASTICGNN_PICK(keep_mask);
-        nb::gil_scoped_release release;
-        kernel({key, threshold, count, reinterpret_cast<std::uint8_t*>(keep), threads});
+        call(kernel, KeepMask{key, threshold, count, at<std::uint8_t>(keep), threads});
       },
       "keep <- which positions survive dropout, one byte each.");
 }

@@ -1,13 +1,11 @@
-// Python's entrance to predictions on many flipped graphs. Arrays come as addresses (0: not given);
-// elasticgnn.operator.flipped made or checked them.
+// Python's entrance to predictions on many flipped graphs (binding/call.h), for
+// elasticgnn.operator.flipped.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 
 #include <array>
 
-#include "binding/supply.h"
-#include "binding/interruption.h"
-#include "binding/scratch.h"
+#include "binding/call.h"
 #include "binding/dispatch.h"
 #include "flipped/problem.h"
 
@@ -43,20 +41,8 @@ FlippedGraphs graphs_of(const Sizes& sizes, const Tables& tables) {
           nullptr};
 }
 
-template <class Task>
-void run(std::size_t (*kernel)(const FlippedGraphs&, const Task&, const FlippedResult&, char*),
-         const Sizes& sizes, const Tables& tables, const Task& task, const Result& result) {
-  FlippedGraphs all = graphs_of(sizes, tables);
-  Interruption interruption;
-  all.interrupt = interruption.handle();
-  const FlippedResult out{result[0], at<float>(Address(result[1])),
-                          at<std::uint8_t>(Address(result[2]))};
-  const Scratch scratch(kernel(all, task, out, nullptr));
-  {
-    nb::gil_scoped_release release;
-    kernel(all, task, out, scratch.data());
-  }
-  interruption.rethrow();
+FlippedResult result_of(const Result& result) {
+  return {result[0], at<float>(Address(result[1])), at<std::uint8_t>(Address(result[2]))};
 }
 
 // options: stride, shape, steps
@@ -66,7 +52,7 @@ void elastic(const Sizes& sizes, const Tables& tables, Address x,
   const FlippedElastic task{
       at<float>(x),      options[0],        float(numbers[0]), float(numbers[1]), float(numbers[2]),
       float(numbers[3]), float(numbers[4]), float(numbers[5]), Shape(options[1]), int(options[2])};
-  run<FlippedElastic>(kernel, sizes, tables, task, result);
+  call_steps(kernel, graphs_of(sizes, tables), task, result_of(result));
 }
 
 // arrays: x, first bias, second weights, second bias; shape: hidden, stride
@@ -79,7 +65,7 @@ void convolutions(const Sizes& sizes, const Tables& tables, std::array<Address, 
                                  at<float>(arrays[3]),
                                  shape[0],
                                  shape[1]};
-  run<FlippedConvolutions>(kernel, sizes, tables, task, result);
+  call_steps(kernel, graphs_of(sizes, tables), task, result_of(result));
 }
 
 }  // namespace

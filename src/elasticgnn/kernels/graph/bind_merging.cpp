@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "binding/supply.h"
+#include "binding/call.h"
 #include "graph/merging.h"
 
 namespace nb = nanobind;
@@ -18,19 +18,18 @@ namespace {
 // direction.
 std::array<std::int64_t, 3> merge(std::int64_t n, std::int64_t count, std::array<Address, 2> ends,
                                   std::array<Address, 5> out) {
-  nb::gil_scoped_release release;
   const Columns columns{n, count, at<std::int64_t>(ends[0]), at<std::int64_t>(ends[1])};
   const MergeCounts found =
-      merge_columns(columns, {at<std::int64_t>(out[0]), at<std::int64_t>(out[1]),
-                              at<double>(out[2]), at<double>(out[3]), at<std::int64_t>(out[4])});
+      call(merge_columns, columns,
+           MergedEdges{at<std::int64_t>(out[0]), at<std::int64_t>(out[1]), at<double>(out[2]),
+                       at<double>(out[3]), at<std::int64_t>(out[4])});
   return {found.edges, found.loops, found.is_simple};
 }
 
 void slots(std::int64_t n, std::int64_t m, std::array<Address, 2> ends,
            std::array<Address, 3> out) {
-  nb::gil_scoped_release release;
-  fill_slots(n, m, at<std::int64_t>(ends[0]), at<std::int64_t>(ends[1]),
-             {at<std::int64_t>(out[0]), at<std::int32_t>(out[1]), at<std::int32_t>(out[2])});
+  call(fill_slots, n, m, at<std::int64_t>(ends[0]), at<std::int64_t>(ends[1]),
+       SlotTables{at<std::int64_t>(out[0]), at<std::int32_t>(out[1]), at<std::int32_t>(out[2])});
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // near caches.
 #include <nanobind/nanobind.h>
 
-#include "binding/supply.h"
+#include "binding/call.h"
 #include "graph/clusters.h"
 
 namespace nb = nanobind;
@@ -12,8 +12,8 @@ namespace elasticgnn {
 namespace {
 
 void cluster_order(std::int64_t n, Address start, Address column, Address order) {
-  nb::gil_scoped_release release;
-  const std::vector<Index> nodes = order_by_clusters(n, at<std::int64_t>(start), at<Index>(column));
+  const std::vector<Index> nodes =
+      call(order_by_clusters, n, at<std::int64_t>(start), at<Index>(column));
   std::copy(nodes.begin(), nodes.end(), at<std::int64_t>(order));
 }
 

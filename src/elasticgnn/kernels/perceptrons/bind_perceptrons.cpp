@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 
+#include "binding/call.h"
 #include "binding/dispatch.h"
 #include "perceptrons/problem.h"
 
@@ -11,13 +12,6 @@ ELASTICGNN_DECLARE(void perceptrons_forward(const Perceptrons& p, const Forward&
 
 namespace elasticgnn {
 namespace {
-
-using Address = std::uintptr_t;
-
-template <class T>
-T* at(Address address) {
-  return reinterpret_cast<T*>(address);
-}
 
 Perceptrons timed(Perceptrons p, std::uint64_t epoch, int threads) {
   p.epoch = epoch;
@@ -60,19 +54,18 @@ void bind_perceptrons(nb::module_& module) {
       [](const Perceptrons& p, const SparseRows& rows, Address activation, Address logits,
          std::uint64_t epoch, int threads) {
         static const auto kernel = ELASTICGNN_PICK(perceptrons_forward);
-        nb::gil_scoped_release release;
-        kernel(timed(p, epoch, threads), {rows, at<float>(activation), at<float>(logits)});
+        call(kernel, timed(p, epoch, threads),
+             Forward{rows, at<float>(activation), at<float>(logits)});
       },
-      "logits <- every run's; with activations to be kept, under dropout.");
+      "logits <- every run's; with activations to be saved, under dropout.");
   module.def(
       "perceptrons_step",
       [](const Perceptrons& p, const SparseRows& columns, Address activation, Address grad,
          std::int64_t nodes, Adam adam, std::uint64_t epoch, int threads) {
         static const auto kernel = ELASTICGNN_PICK(perceptrons_step);
-        nb::gil_scoped_release release;
         adam.step = std::int64_t(epoch) + 1;
-        kernel(timed(p, epoch, threads),
-               {columns, at<float>(activation), at<const float>(grad), nodes}, adam);
+        call(kernel, timed(p, epoch, threads),
+             Backward{columns, at<float>(activation), at<const float>(grad), nodes}, adam);
       },
       "One step of Adam for every run, from the gradient of its logits.");
   module.def(
@@ -80,10 +73,9 @@ void bind_perceptrons(nb::module_& module) {
       [](std::int64_t runs, std::int64_t classes, Address output, Address label, Address start,
          Address node, Address grad, Address loss, Address accuracy, int threads) {
         static const auto kernel = ELASTICGNN_PICK(score);
-        nb::gil_scoped_release release;
-        kernel({runs, classes, at<const float>(output), at<const std::int64_t>(label),
-                at<const std::int64_t>(start), at<const std::int64_t>(node), at<float>(grad),
-                at<double>(loss), at<double>(accuracy), threads});
+        call(kernel, Scores{runs, classes, at<const float>(output), at<const std::int64_t>(label),
+                            at<const std::int64_t>(start), at<const std::int64_t>(node),
+                            at<float>(grad), at<double>(loss), at<double>(accuracy), threads});
       },
       "Mean loss, its gradient and accuracy on each run's nodes; an address of 0 skips one.");
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "binding/call.h"
 #include "binding/dispatch.h"
 
 namespace nb = nanobind;
@@ -14,12 +15,9 @@ namespace elasticgnn {
 void bind_stream(nb::module_& module) {
   module.def(
       "triad",
-      [](std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, float q, std::int64_t size,
-         int threads) {
+      [](Address a, Address b, Address c, float q, std::int64_t size, int threads) {
         static const auto kernel = ELASTICGNN_PICK(triad);
-        nb::gil_scoped_release release;
-        kernel(reinterpret_cast<float*>(a), reinterpret_cast<const float*>(b),
-               reinterpret_cast<const float*>(c), q, size, threads);
+        call(kernel, at<float>(a), at<const float>(b), at<const float>(c), q, size, threads);
       },
       "a <- b + q c on float32 arrays given by address.");
 }

@@ -163,6 +163,47 @@ struct Pack {
     if constexpr (L == 2) return value + __builtin_shufflevector(value, value, 1, 0);
   }
 
+  // The sums of all lanes of four vectors, as the four numbers of every quarter of 16 bytes.
+  static ELASTICGNN_INLINE Vec sums_of_four(Vec a, Vec b, Vec c, Vec d) {
+    static_assert(sizeof(T) == 4, "a quarter holds four numbers");
+    if constexpr (L == 16) {
+      const Vec ab =
+          __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) +
+          __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+      const Vec cd =
+          __builtin_shufflevector(c, d, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) +
+          __builtin_shufflevector(c, d, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+      Vec sums = __builtin_shufflevector(ab, cd, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13,
+                                         28, 29) +
+                 __builtin_shufflevector(ab, cd, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15,
+                                         30, 31);
+      sums +=
+          __builtin_shufflevector(sums, sums, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+      return sums + __builtin_shufflevector(sums, sums, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8,
+                                            9, 10, 11);
+    }
+    if constexpr (L == 8) {
+      const Vec ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
+                     __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+      const Vec cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13) +
+                     __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+      const Vec sums = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+                       __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+      return sums + __builtin_shufflevector(sums, sums, 4, 5, 6, 7, 0, 1, 2, 3);
+    }
+    return a;
+  }
+  // Number k of every quarter, in all its lanes.
+  template <int k>
+  static ELASTICGNN_INLINE Vec of_quarters(Vec value) {
+    if constexpr (L == 16)
+      return __builtin_shufflevector(value, value, k, k, k, k, k + 4, k + 4, k + 4, k + 4, k + 8,
+                                     k + 8, k + 8, k + 8, k + 12, k + 12, k + 12, k + 12);
+    if constexpr (L == 8)
+      return __builtin_shufflevector(value, value, k, k, k, k, k + 4, k + 4, k + 4, k + 4);
+    return value;
+  }
+
   static ELASTICGNN_INLINE Vec root(Vec value) {
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4 && L == 16) return (Vec)_mm512_sqrt_ps((__m512)value);

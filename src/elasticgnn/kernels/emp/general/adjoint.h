@@ -4,7 +4,7 @@
 //   N1  bar_i = beta sum +-t_e,  v_i = g_i + bar_i,  grad X_i += gamma s v_i,  S_i = s^2 v_i
 //   N2  g_i <- (1 - gamma) v_i + smoothing (sum_j w S_j - c_i S_i),  G_i <- s^2 (bar_i + g_i)
 // J needs Z before the projection: it is recomputed edge by edge from the last checkpoint of Z
-// and the rows Ub of the steps since then, so the dual is not kept step by step.
+// and the rows Ub of the steps since then, so the dual is not saved step by step.
 #pragma once
 
 #include "emp/general/forward.h"

@@ -115,7 +115,7 @@ struct BackwardMemory {
     const std::int64_t row = problem.runs * problem.width, nodes = problem.num_nodes * row;
     const std::int64_t duals = problem.num_edges * row;
     const bool extras = job.grad_weight || job.grad_scale || job.grad_sizes;
-    const bool ready = job.kept && job.keep_nodes;
+    const bool ready = job.is_saved && job.all_nodes;
     const int steps = problem.steps, every = job.every < steps ? job.every : steps;
     state.g = arena.take<T>(nodes);
     state.scaled_grad = arena.take<T>(nodes);
@@ -139,7 +139,7 @@ struct BackwardMemory {
     if (arena.base == nullptr) return;
     for (int k = 0; k <= steps; ++k) table[k] = work ? work : state.t;
     table[0] = nullptr;
-    for (int k = every; job.kept && k < steps; k += every)
+    for (int k = every; job.is_saved && k < steps; k += every)
       table[k] = job.duals + (k / every - 1) * duals;
     at.dual = table;
     for (std::int64_t c = 0; sums && c < kMaxBlocks * 4 * problem.runs; ++c) sums[c] = 0;
@@ -180,7 +180,7 @@ std::size_t backward(const EmpProblem<T>& problem, const EmpBackward<T>& job, ch
   auto* pool = arena.take<typename Loop::Vec>(problem.threads * pool_size(shape));
   if (scratch == nullptr) return arena.used;
 
-  const bool ready = job.kept && job.keep_nodes;
+  const bool ready = job.is_saved && job.all_nodes;
   const int steps = problem.steps, every = job.every < steps ? job.every : steps;
 #pragma omp parallel num_threads(plan.threads)
   {

@@ -16,11 +16,11 @@ std::size_t forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char
   const std::int64_t row = plan.row(), nodes = problem.num_nodes * row,
                      duals = problem.num_edges * row;
   const int steps = problem.steps;
-  const bool all = job.keep && job.keep_nodes;
+  const bool all = job.gradients != WantedGradients::none && job.all_nodes;
   States<T> at{};
   at.out = job.out;
   at.ahead_stride = all ? nodes : 0;
-  at.signal_stride = at.pile_stride = all && job.keep == 2 ? nodes : 0;
+  at.signal_stride = at.pile_stride = all && job.gradients == WantedGradients::all ? nodes : 0;
   at.ahead = all ? job.nodes : arena.take<T>(nodes);
   at.signal = at.signal_stride ? job.nodes + steps * nodes : arena.take<T>(nodes);
   at.pile = at.pile_stride ? job.nodes + (2 * steps - 1) * nodes
@@ -36,7 +36,7 @@ std::size_t forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char
   at.dual = table;
   for (int k = 0; k <= steps; ++k) table[k] = work;
   table[0] = job.first_dual;
-  for (int k = job.every; job.keep && k < steps; k += job.every)
+  for (int k = job.every; job.gradients != WantedGradients::none && k < steps; k += job.every)
     table[k] = job.duals + (k / job.every - 1) * duals;
 #pragma omp parallel num_threads(plan.threads)
   {
@@ -48,7 +48,7 @@ std::size_t forward(const EmpProblem<T>& problem, const EmpForward<T>& job, char
       if (job.first_dual)
         loop.sweep(plan.by_slot,
                    [&](auto low, auto high) { loop.weigh(low, high, job.first_dual, at.q(0)); });
-      const bool pause = job.keep && !job.keep_nodes;
+      const bool pause = job.gradients != WantedGradients::none && !job.all_nodes;
       for (int k = 0; k < steps; k += pause ? job.every : steps) {
         if (pause && k > 0)
           copy_rows(plan.by_slot, at.u(k), job.nodes + (k / job.every - 1) * nodes, row);

@@ -29,7 +29,7 @@ struct BackwardRows {
   }
 };
 
-// t <- J t for the rows that `mask` names; behind `from` lie their Z and r, as keep_rows wrote
+// t <- J t for the rows that `mask` names; behind `from` lie their Z and r, as append_rows wrote
 // them.
 template <int P>
 ELASTICGNN_INLINE const float* turn_rows(unsigned mask, __m512* t, std::int64_t width,
@@ -175,7 +175,7 @@ void start_back(const PackedProblem& problem, const float* grad, const BackwardR
 
 template <int P, bool Weighted, bool Box>
 void backward_rows(const PackedProblem& problem, const float* grad, float* grad_x,
-                   const PackedKept& kept, const BackwardRows<P>& rows) {
+                   const PackedActiveRows& active, const BackwardRows<P>& rows) {
   const PackedGraph& g = problem.graph;
   const std::int64_t each = masks_each(problem), quads = quad_of(g, g.num_chunks);
 #pragma omp parallel num_threads(problem.team())
@@ -191,8 +191,8 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
         with_share<P>(g.share[c], [&](auto n) {
           descend<P, share_of(n), Weighted, Box>(
               problem, rows, c, step + 1 == problem.steps,
-              kept.masks + (step * quads + quad_of(g, c)) * each,
-              Box ? nullptr : kept.rows[step * g.num_chunks + c]);
+              active.masks + (step * quads + quad_of(g, c)) * each,
+              Box ? nullptr : active.rows[step * g.num_chunks + c]);
         });
 #pragma omp barrier
       for (std::int64_t c = team.low; c < team.high; ++c)
@@ -209,15 +209,15 @@ void backward_rows(const PackedProblem& problem, const float* grad, float* grad_
 }  // namespace
 
 // Bytes of scratch that the call needs when `scratch` is null; else runs it.
-std::size_t packed_backward(const PackedProblem& problem, const float* grad, float* grad_x,
-                            const PackedKept& kept, char* scratch) {
+std::size_t packed_backward(const PackedProblem& problem, const PackedBackward& job,
+                            char* scratch) {
   return with_lanes(problem.width, [&](auto packed) -> std::size_t {
     constexpr int P = decltype(packed)::kLanes;
     Arena arena{scratch};
     const BackwardRows<P> rows(problem, arena);
     if (scratch)
       with_traits(problem, [&](auto weighted, auto box) {
-        backward_rows<P, weighted, box>(problem, grad, grad_x, kept, rows);
+        backward_rows<P, weighted, box>(problem, job.grad, job.grad_x, *job.active, rows);
       });
     return arena.used;
   });
@@ -225,9 +225,7 @@ std::size_t packed_backward(const PackedProblem& problem, const float* grad, flo
 
 #else
 
-std::size_t packed_backward(const PackedProblem&, const float*, float*, const PackedKept&, char*) {
-  return 0;
-}
+std::size_t packed_backward(const PackedProblem&, const PackedBackward&, char*) { return 0; }
 
 #endif
 

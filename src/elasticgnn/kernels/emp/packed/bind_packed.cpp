@@ -1,21 +1,16 @@
-// Python's entrance to the packed loops. Arrays come as addresses (0: not given);
-// elasticgnn.operator.packed made or checked them.
+// Python's entrance to the packed loops (binding/call.h), for elasticgnn.operator.packed.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 
 #include <array>
 
-#include "binding/supply.h"
-#include "binding/interruption.h"
-#include "binding/scratch.h"
+#include "binding/call.h"
 #include "binding/dispatch.h"
 #include "emp/packed/problem.h"
 
 ELASTICGNN_DECLARE(int packed_lanes(std::int64_t width);
-                   std::size_t packed_forward(const PackedProblem&, const float*, float*,
-                                              const PackedKept*, char*);
-                   std::size_t packed_backward(const PackedProblem&, const float*, float*,
-                                               const PackedKept&, char*);)
+                   std::size_t packed_forward(const PackedProblem&, const PackedForward&, char*);
+                   std::size_t packed_backward(const PackedProblem&, const PackedBackward&, char*);)
 
 namespace nb = nanobind;
 
@@ -51,41 +46,27 @@ PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Setti
   return problem;
 }
 
-// `kept` holds the addresses of the rows' table and of the masks, or zeros; `more(bytes)` gives
+// `saved` holds the addresses of the rows' table and of the masks, or zeros; `more(bytes)` gives
 // memory for rows that lives as long as the gradient may be asked for.
 void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
-             const Options& options, std::array<Address, 2> rows, std::array<Address, 2> kept,
+             const Options& options, std::array<Address, 2> rows, std::array<Address, 2> saved,
              const nb::callable& more) {
-  static const auto kernel = ELASTICGNN_PICK(packed_forward);
-  PackedProblem problem = make_problem(sizes, tables, settings, options);
-  Interruption interruption;
-  problem.interrupt = interruption.handle();
   Supply<float> supply{more, nullptr};
-  const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]),
-                         &Supply<float>::more, &supply};
-  const PackedKept* wanted = kept[0] ? &store : nullptr;
-  const Scratch scratch(kernel(problem, nullptr, nullptr, wanted, nullptr));
-  {
-    nb::gil_scoped_release release;
-    kernel(problem, at<float>(rows[0]), at<float>(rows[1]), wanted, scratch.data());
-  }
-  interruption.rethrow();
+  const PackedActiveRows active{at<const float*>(saved[0]), at<std::uint16_t>(saved[1]),
+                                &Supply<float>::more, &supply};
+  const PackedForward job{at<float>(rows[0]), at<float>(rows[1]), saved[0] ? &active : nullptr};
+  static const auto kernel = ELASTICGNN_PICK(packed_forward);
+  call_steps(kernel, make_problem(sizes, tables, settings, options), job);
   if (supply.failure) std::rethrow_exception(supply.failure);
 }
 
 void backward(const Sizes& sizes, const Tables& tables, const Settings& settings,
-              const Options& options, std::array<Address, 2> rows, std::array<Address, 2> kept) {
+              const Options& options, std::array<Address, 2> rows, std::array<Address, 2> saved) {
+  const PackedActiveRows active{at<const float*>(saved[0]), at<std::uint16_t>(saved[1]), nullptr,
+                                nullptr};
+  const PackedBackward job{at<float>(rows[0]), at<float>(rows[1]), &active};
   static const auto kernel = ELASTICGNN_PICK(packed_backward);
-  PackedProblem problem = make_problem(sizes, tables, settings, options);
-  Interruption interruption;
-  problem.interrupt = interruption.handle();
-  const PackedKept store{at<const float*>(kept[0]), at<std::uint16_t>(kept[1]), nullptr, nullptr};
-  const Scratch scratch(kernel(problem, nullptr, nullptr, store, nullptr));
-  {
-    nb::gil_scoped_release release;
-    kernel(problem, at<float>(rows[0]), at<float>(rows[1]), store, scratch.data());
-  }
-  interruption.rethrow();
+  call_steps(kernel, make_problem(sizes, tables, settings, options), job);
 }
 
 int lanes(std::int64_t width) {

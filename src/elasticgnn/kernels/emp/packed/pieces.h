@@ -23,7 +23,7 @@ struct Piece {
   }
   // Room for the rows of the next chunk at `at`; false if there is no memory.
   bool reserve(const PackedProblem& problem, int lanes, std::int64_t chunk,
-               const PackedKept& kept) {
+               const PackedActiveRows& active) {
     const std::size_t most = most_floats(problem, lanes, chunk);
     if (!at || std::size_t(end - at) < most) {
       std::size_t floats = step / 3 < kLeast ? kLeast : step / 3;
@@ -33,7 +33,7 @@ struct Piece {
         floats = rest < step ? rest : step;
       }
       floats = floats < most ? most : floats;
-      begin = at = kept.more(kept.context, floats);
+      begin = at = active.more(active.context, floats);
       if (!at) return false;
       end = at + floats, done = 0;
     }

@@ -10,7 +10,7 @@
 //
 // For the gradient of x the adjoint needs the Jacobian of each projection: the identity for rows
 // inside the ball, else r (I - u u') with u = Z / lambda1 and r = lambda1 / |Z before|. So what is
-// kept of a step is a bit for every row, and Z and r of the active rows. Of a projection onto a
+// active of a step is a bit for every row, and Z and r of the active rows. Of a projection onto a
 // box (the l1 norm) it is a bit for every number.
 #pragma once
 
@@ -58,13 +58,25 @@ struct PackedProblem {
 };
 
 // Active rows, step by step and chunk by chunk.
-struct PackedKept {
+struct PackedActiveRows {
   const float**
       rows;  // (steps, chunks): where the chunk's rows begin, with r width + 1 floats each
   std::uint16_t* masks;  // (steps, quads), or (steps, quads, 4) if box
   // More memory for rows, or null if there is none; called by any thread.
   float* (*more)(void* context, std::size_t floats);
   void* context;
+};
+
+struct PackedForward {
+  const float* x;
+  float* out;
+  const PackedActiveRows* active;  // null: no gradient will be asked for
+};
+
+struct PackedBackward {
+  const float* grad;
+  float* grad_x;
+  const PackedActiveRows* active;
 };
 
 // Four registers are handled together; a chunk's quads begin at quad_of(graph, chunk).

@@ -1,4 +1,4 @@
-// Active rows, collected chunk by chunk and then kept in memory of exactly their size.
+// Active rows, collected chunk by chunk and then saved in memory of exactly their size.
 #pragma once
 
 #include <cstring>
@@ -11,13 +11,13 @@ namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
 template <class T>
-struct ActiveRowKeeper {
+struct ActiveRowWriter {
   const ActiveRows<T>* active;
   std::int64_t num_edges, num_chunks, size;
   T* buffer;            // (threads, size)
   bool failed = false;  // there was no memory
 
-  ActiveRowKeeper(const EmpProblem<T>& problem, const ActiveRows<T>* active_, std::int64_t chunks,
+  ActiveRowWriter(const EmpProblem<T>& problem, const ActiveRows<T>* active_, std::int64_t chunks,
                   std::int64_t padding, Arena& arena)
       : active(active_),
         num_edges(problem.num_edges),
@@ -28,8 +28,8 @@ struct ActiveRowKeeper {
   T* begin() const { return buffer + omp_get_thread_num() * size; }
   std::uint8_t* mask(int step) const { return active->mask + step * num_edges; }
 
-  // Keeps what lies in this thread's buffer up to `end`.
-  void keep(int step, std::int64_t chunk, const T* end) {
+  // Saves what lies in this thread's buffer up to `end`.
+  void write(int step, std::int64_t chunk, const T* end) {
     const std::size_t count = std::size_t(end - begin());
     T* const home = count ? active->more(active->context, count) : nullptr;
     if (home) std::memcpy(home, begin(), count * sizeof(T));

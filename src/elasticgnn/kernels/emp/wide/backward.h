@@ -1,5 +1,5 @@
-// The adjoint of the wide steps, with the active rows that the forward pass kept. general/adjoint.h
-// has the formulas:
+// The adjoint of the wide steps, with the active rows that the forward pass saved.
+// general/adjoint.h has the formulas:
 //   E   t_e <- J_e (t_e - gamma w (G_tail - G_head)),  sum_tail += t_e,  sum_head -= t_e
 //   N1  bar_i = beta sum_i,  v_i = g_i + bar_i,  grad X_i += gamma s v_i,  S_i = s^2 v_i, once all
 //   edges of i are done N2  g_i <- (1 - gamma) v_i + smoothing (sum_j w S_j - c_i S_i),  G_i <- s^2
@@ -119,13 +119,14 @@ struct WideBackwardLoops {
     const Row row = this->row;
     const Tables<T> t(plan);
     const std::int64_t stride = row.stride();
-    const T keep = 1 - problem.gamma[0], smoothing = problem.smoothing[0];
+    const T own_share = 1 - problem.gamma[0], smoothing = problem.smoothing[0];
     for (std::int64_t i = low; i < high; ++i) {
       const T s = t.scale[i], total = t.total(i);
       T *const out = pair + 2 * i * stride, *const bar = out + stride, *const own = g + i * stride;
       const T* const mine = share + i * stride;
       row.gather_node(t, share, i, t.far_nodes, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
-        const Vec value = keep * row.load(own, v) + smoothing * (sum - total * row.load(mine, v));
+        const Vec value =
+            own_share * row.load(own, v) + smoothing * (sum - total * row.load(mine, v));
         row.store(out, v, (s * s) * (row.load(bar, v) + value));
         row.store(own, v, value), row.store(bar, v, Vec{});
       });

@@ -1,12 +1,11 @@
-// Python's entrance to the loops for wide rows. Arrays come as addresses; elasticgnn.operator.wide
-// made or checked them.
+// Python's entrance to the loops for wide rows (binding/call.h), for elasticgnn.operator.wide.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
 
 #include <array>
 
+#include "binding/call.h"
 #include "binding/dispatch.h"
-#include "binding/supply.h"
 #include "emp/bind_problem.h"
 #include "emp/wide/problem.h"
 
@@ -32,29 +31,29 @@ WideTiles make_tiles(std::int64_t blocks, const TileTables& tables) {
           at<std::int32_t>(tables[4])};
 }
 
-// `kept` holds the addresses of the active rows' table and of the masks, or zeros; `keep(bytes)`
+// `saved` holds the addresses of the active rows' table and of the masks, or zeros; `more(bytes)`
 // gives memory for rows that lives as long as the gradient may be asked for.
 template <class T>
 void forward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& settings,
              const EmpOptions& options, Address x, Address out, std::int64_t blocks,
-             const TileTables& tiles, std::array<Address, 2> kept, const nb::callable& keep) {
-  Supply<T> supply{keep, nullptr};
-  const ActiveRows<T> active{at<const T*>(kept[0]), at<std::uint8_t>(kept[1]), &Supply<T>::more,
+             const TileTables& tiles, std::array<Address, 2> saved, const nb::callable& more) {
+  Supply<T> supply{more, nullptr};
+  const ActiveRows<T> active{at<const T*>(saved[0]), at<std::uint8_t>(saved[1]), &Supply<T>::more,
                              &supply};
-  const WideForward<T> job{make_tiles(blocks, tiles), at<T>(out), kept[0] ? &active : nullptr};
+  const WideForward<T> job{make_tiles(blocks, tiles), at<T>(out), saved[0] ? &active : nullptr};
   static const auto kernel = ELASTICGNN_PICK(wide_forward<T>);
-  run(kernel, make_problem<T>(shape, tables, settings, options, x), job);
+  call_steps(kernel, make_problem<T>(shape, tables, settings, options, x), job);
   if (supply.failure) std::rethrow_exception(supply.failure);
 }
 
 template <class T>
 void backward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& settings,
               const EmpOptions& options, Address grad, Address grad_x, std::int64_t blocks,
-              const TileTables& tiles, std::array<Address, 2> kept) {
-  const ActiveRows<T> active{at<const T*>(kept[0]), at<std::uint8_t>(kept[1]), nullptr, nullptr};
+              const TileTables& tiles, std::array<Address, 2> saved) {
+  const ActiveRows<T> active{at<const T*>(saved[0]), at<std::uint8_t>(saved[1]), nullptr, nullptr};
   const WideBackward<T> job{make_tiles(blocks, tiles), at<T>(grad), at<T>(grad_x), &active};
   static const auto kernel = ELASTICGNN_PICK(wide_backward<T>);
-  run(kernel, make_problem<T>(shape, tables, settings, options, 0), job);
+  call_steps(kernel, make_problem<T>(shape, tables, settings, options, 0), job);
 }
 
 }  // namespace

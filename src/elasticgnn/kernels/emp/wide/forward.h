@@ -8,6 +8,7 @@
 #pragma once
 
 #include "emp/wide/active_rows.h"
+#include "emp/wide/one_vector.h"
 #include "emp/wide/rows.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -65,10 +66,13 @@ struct WideForwardLoops {
     }
   }
 
-  // B for the edges first .. last - 1; the active rows go to `keeper`, if there is one.
-  template <bool Keep>
+  // B for the edges first .. last - 1; the active rows go to `writer`, if there is one.
+  template <bool Save>
   void ascend(std::int64_t first, std::int64_t last, DualStep step, std::uint8_t* mask,
               T*& active) const {
+    if constexpr (Row::kIsOneVector)
+      return ascend_one_vector<Row, Save>(problem, tiles, {weight, pair, dual, mask}, first, last,
+                                          step, active);
     const Row row = this->row;
     const typename Row::R padded = row.padded();
     const Sizes<typename Row::R> sizes(padded, problem);
@@ -104,7 +108,7 @@ struct WideForwardLoops {
         if constexpr (Row::S != Shape::box) {
           const Vec factor = Proj::shrink(sizes, padded, squares + more);
           for (int v = 0; v < row.count(); ++v) z[v] *= factor;
-          if constexpr (Keep) {
+          if constexpr (Save) {
             mask[e] = factor[0] < 1;
             if (factor[0] < 1) {  // padding behind the row is overwritten by what follows
               for (int v = 0; v < row.count(); ++v) row.store(active, v, z[v]);
@@ -145,12 +149,12 @@ struct WideForwardLoops {
   }
 
   // All steps, by every thread of a team.
-  void run(const TileWalk& walk, T* u, T* y, T* out, ActiveRowKeeper<T>* keeper) const {
+  void run(const TileWalk& walk, T* u, T* y, T* out, ActiveRowWriter<T>* writer) const {
     Steps steps{problem.interrupt};
     for_blocks(plan.by_slot,
                [&](int, std::int64_t low, std::int64_t high) { begin(low, high, u); });
 #pragma omp barrier
-    for (int k = 0; k < problem.steps && !(keeper && keeper->failed) && steps.next(); ++k) {
+    for (int k = 0; k < problem.steps && !(writer && writer->failed) && steps.next(); ++k) {
       for_blocks(plan.by_slot,
                  [&](int, std::int64_t low, std::int64_t high) { smooth(low, high, u, y); });
 #pragma omp barrier
@@ -161,10 +165,10 @@ struct WideForwardLoops {
           [&](std::int64_t chunk, std::int64_t first, std::int64_t last) {
             T* active = nullptr;
             if constexpr (Row::S == Shape::ball) {
-              if (keeper) {
-                active = keeper->begin();
-                ascend<true>(first, last, step, keeper->mask(k), active);
-                return keeper->keep(k, chunk, active);
+              if (writer) {
+                active = writer->begin();
+                ascend<true>(first, last, step, writer->mask(k), active);
+                return writer->write(k, chunk, active);
               }
             }
             ascend<false>(first, last, step, nullptr, active);

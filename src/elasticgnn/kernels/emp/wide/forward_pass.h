@@ -22,16 +22,16 @@ std::size_t wide_forward_rows(const EmpProblem<T>& problem, const WideForward<T>
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
   const TileWalk walk{job.tiles};
-  ActiveRowKeeper<T> keeper(problem, job.active, walk.num_chunks(), row.stride(), arena);
+  ActiveRowWriter<T> writer(problem, job.active, walk.num_chunks(), row.stride(), arena);
   if (scratch == nullptr) return arena.used;
 #pragma omp parallel num_threads(plan.threads)
   {
     if (weighted) order_weights(problem, job.tiles, weight);
     const Loops loops{problem, plan, job.tiles, row, weight, pool + omp_get_thread_num() * each,
                       in,      pair, dual};
-    loops.run(walk, u, y, job.out, job.active ? &keeper : nullptr);
+    loops.run(walk, u, y, job.out, job.active ? &writer : nullptr);
   }
-  return keeper.failed ? 0 : arena.used;
+  return writer.failed ? 0 : arena.used;
 }
 
 }  // namespace

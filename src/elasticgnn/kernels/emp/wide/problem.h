@@ -15,7 +15,7 @@
 
 namespace elasticgnn {
 
-constexpr std::int64_t kChunkEdges = 4096;  // whose active rows are kept together
+constexpr std::int64_t kChunkEdges = 4096;  // whose active rows are saved together
 
 struct WideTiles {
   std::int64_t blocks;             // even, or 1

@@ -38,6 +38,8 @@ struct WideRow {
   using Vec = typename P::Vec;
   using Vectors = RowVectors<Vec, N>;
   static constexpr Shape S = S_;
+  // Whether a row is one vector with a fast projection: emp/wide/one_vector.h.
+  static constexpr bool kIsOneVector = S == Shape::ball && P::kFastRoot && L >= 8 && N == 1;
 
   int open_count, tail;  // vectors, and the lanes in use of the last one
   std::int64_t width;    // of the caller's rows
@@ -84,7 +86,8 @@ struct WideRow {
                        last_slot = g.last_slot;
     const std::int32_t* const column = g.column;
     const T* const weight = g.slot_weight;
-    Vec total[C] = {};
+    constexpr int kChains = C == 1 ? 2 : 1;  // a single sum would wait for itself
+    Vec total[C * kChains] = {};
     const auto row_at = [&](std::int64_t p) ELASTICGNN_INLINE_LAMBDA {
       if (far)
         prefetch(from + column[p + ahead < last_slot ? p + ahead : last_slot] * stride, C * L);
@@ -97,10 +100,17 @@ struct WideRow {
         for (int c = 0; c < C; ++c) total[c] += w * load(other, c);
       }
     } else {
-      for (std::int64_t p = first; p < last; ++p) {
+      std::int64_t p = first;
+      if constexpr (kChains == 2)
+        for (; p + 2 <= last; p += 2) {
+          const T *const even = row_at(p), *const odd = row_at(p + 1);
+          total[0] += load(even, 0), total[1] += load(odd, 0);
+        }
+      for (; p < last; ++p) {
         const T* const other = row_at(p);
         for (int c = 0; c < C; ++c) total[c] += load(other, c);
       }
+      if constexpr (kChains == 2) total[0] += total[1];
     }
     for (int c = 0; c < C; ++c) sum[c] = total[c];
   }
