@@ -1,44 +1,125 @@
-"""The node system C + K' G K of the interior point method: its pattern and its values."""
+"""The node system C + K' G K of the interior point method: its numbers, and its factors."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from elasticgnn.solver.factor import Index, Pattern
+from elasticgnn.kernels import native
+from elasticgnn.solver.factor import WIDEST_BAND, BandFactor, Factor, Index, Pattern, build_factor
 from elasticgnn.solver.geometry import Array
+from elasticgnn.solver.mesh import loops
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+COMPILED_CHANNELS: int = getattr(native, "INTERIOR_CHANNELS", 0)  # 0: no loops, or older ones
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A matrix by rows as the compiled loops read it; keeps its arrays alive."""
+
+    start: NDArray[np.int32]
+    column: NDArray[np.int32]
+    value: Array
+
+    @cached_property
+    def handle(self) -> object:
+        """The matrix as the compiled loops take it."""
+        return loops().Sparse(self.start, self.column, self.value)
+
+
+def as_rows(matrix: "csr_array") -> Rows:
+    """A scipy matrix as the compiled loops read it."""
+    start, column = (a.astype(np.int32, copy=False) for a in (matrix.indptr, matrix.indices))
+    return Rows(start, column, np.asarray(matrix.data, dtype=np.float64))
+
 
 class NodeSystem:
-    """Values of the lower triangle of C + K' G K on (n d) unknowns, G a block (d, d) per row."""
+    """C + K' G K on (n d) unknowns, G a block (d, d) per row; compiled up to eight channels."""
 
-    def __init__(self, operator: "csr_array", channels: int) -> None:
-        self.nodes, self.channels = operator.shape[1], channels
-        row, column, self.sums = _pairs(operator)
-        self.diagonal = np.flatnonzero(row == column)
-        entry = np.arange(channels)
-        # blocks below the diagonal are full, those on it lower triangles
-        first, second = np.broadcast_arrays(entry[:, None], entry[None, :])
-        wide_row = row[:, None, None] * channels + first
-        wide_column = column[:, None, None] * channels + second
-        kept = np.flatnonzero((wide_row >= wide_column).ravel())
-        rows, columns = wide_row.ravel()[kept], wide_column.ravel()[kept]
-        order = np.lexsort((rows, columns))
-        self.source: Index = kept[order]
-        self.pattern = Pattern(self.nodes * channels, rows[order], columns[order])
+    def __init__(self, operator: "csr_array", adjoint: "csr_array", channels: int) -> None:
+        self.operator, self.channels = operator, channels
+        self.rows, self.adjoint = as_rows(operator), as_rows(adjoint)
+        self.compiled = channels <= COMPILED_CHANNELS
+        width = _row_span(self.rows) * channels + channels - 1
+        if width <= WIDEST_BAND:
+            self.factor: Factor = BandFactor(operator.shape[1], channels, width)
+        else:
+            self.factor = build_factor(self.pattern)
 
-    def values(self, data_weight: Array, curvature: Array) -> Array:
-        """In the order of the pattern; `curvature` G is (r, d, d), `data_weight` C is (n, d)."""
+    @cached_property
+    def _terms(self) -> tuple[Index, Index, Rows]:
+        """Rows and columns of the pattern, and the matrix that sums G into its entries."""
+        if not COMPILED_CHANNELS:
+            return _plain_terms(self.operator)
+        pair = (self.rows.handle, self.adjoint.handle)
+        row, column, *sums = loops().interior_pattern(*pair)
+        return row, column, Rows(*sums)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """The lower triangle."""
+        row, column, _ = self._terms
+        return Pattern(self.operator.shape[1], self.channels, row, column)
+
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """(e, d d) of the pattern's numbers in the factor's room; -1 above the diagonal."""
+        return np.ascontiguousarray(self.factor.places(self.pattern), dtype=np.int64)
+
+    @cached_property
+    def target(self) -> object:
+        """Where the compiled loops put the numbers."""
+        if isinstance(self.factor, BandFactor):
+            return loops().Assembly(self.factor.room, self.factor.position)
+        sums = self._terms[2].handle
+        return loops().Assembly(sums, self.pattern.diagonal, self.place, self.factor.room)
+
+    def factorise(self, data_weight: Array, curvature: Array) -> None:
+        """`curvature` G is (r, d, d), `data_weight` C is (n, d)."""
         d = self.channels
-        blocks = self.sums @ curvature.reshape(len(curvature), d * d)
-        blocks[self.diagonal[:, None], np.arange(d) * (d + 1)] += data_weight
-        return np.asarray(blocks.ravel()[self.source])
+        if not self.compiled:
+            self._assemble(data_weight, curvature.reshape(len(curvature), d * d))
+        else:
+            lower, weight = np.tril_indices(d), np.ascontiguousarray(data_weight)
+            blocks = np.ascontiguousarray(curvature[:, lower[0], lower[1]])
+            pair = (self.rows.handle, self.adjoint.handle)
+            loops().interior_assemble(d, *pair, blocks, weight, self.target)
+        self.factor.factorise()
+
+    def _assemble(self, data_weight: Array, curvature: Array) -> None:
+        """The definition, in numpy."""
+        from scipy.sparse import csr_array
+
+        sums, d = self._terms[2], self.channels
+        shape = (len(self.pattern.row), len(curvature))
+        matrix = csr_array((sums.value, sums.column, sums.start), shape=shape)
+        blocks = np.asarray(matrix @ curvature)
+        blocks[self.pattern.diagonal[:, None], np.arange(d) * (d + 1)] += data_weight
+        room, kept = self.factor.room.reshape(-1), self.place.reshape(-1) >= 0
+        room[:] = 0.0
+        room[self.place.reshape(-1)[kept]] = blocks.reshape(-1)[kept]
+
+    def solve(self, right: Array) -> Array:
+        """For a right side (n, d), which may be overwritten."""
+        return self.factor.solve(right.reshape(-1)).reshape(right.shape)
 
 
-def _pairs(operator: "csr_array") -> tuple[Index, Index, "csr_array"]:
-    """Row and column of the node pattern (lower), and the matrix that sums rows into it."""
+def _row_span(rows: Rows) -> int:
+    """The most by which two nodes of one row differ."""
+    filled = rows.start[:-1][np.diff(rows.start) > 0]
+    if not len(filled):
+        return 0
+    most, least = (pick.reduceat(rows.column, filled) for pick in (np.maximum, np.minimum))
+    return int((most - least).max())
+
+
+def _plain_terms(operator: "csr_array") -> tuple[Index, Index, Rows]:
+    """As the compiled `interior_pattern`: all pairs of a row's nodes, sorted and counted."""
     from scipy.sparse import csr_array
 
     rows, nodes = operator.shape
@@ -55,9 +136,11 @@ def _pairs(operator: "csr_array") -> tuple[Index, Index, "csr_array"]:
         entries = operator.data[places]
         factor.append((entries[:, a] * entries[:, b]).ravel())
         source.append(np.repeat(members, len(a)))
-    key = np.concatenate(low).astype(np.int64) * nodes + np.concatenate(high)
-    unique, place = np.unique(key, return_inverse=True)
     values, origin = np.concatenate(factor), np.concatenate(source)
-    live = values != 0
-    sums = csr_array((values[live], (place[live], origin[live])), shape=(len(unique), rows))
-    return unique % nodes, unique // nodes, sums
+    key = np.concatenate(low).astype(np.int64) * nodes + np.concatenate(high)
+    kept = (values != 0) | (np.arange(len(values)) < nodes)  # the whole diagonal
+    unique, place = np.unique(key[kept], return_inverse=True)
+    values, origin = values[kept], origin[kept]
+    used = values != 0
+    sums = csr_array((values[used], (place[used], origin[used])), shape=(len(unique), rows))
+    return unique % nodes, unique // nodes, as_rows(sums)

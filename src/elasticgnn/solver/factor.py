@@ -1,20 +1,25 @@
 """Symmetric positive definite systems of one pattern, factorised again and again.
 
-LAPACK's banded Cholesky where the band is narrow (chains), else qdldl where it is installed (extra
-"solver"), else scipy's SuperLU. A solver is built for a pattern of the lower triangle.
+Banded Cholesky where the band is narrow (chains), compiled for the narrowest and LAPACK's for
+others, else qdldl where it is installed (extra "solver"), else scipy's SuperLU.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.extras import optional_imports
+from elasticgnn.kernels import native
 from elasticgnn.solver.geometry import Array
+from elasticgnn.solver.mesh import loops
 
 WIDEST_BAND = 48
-Index = NDArray[np.intp]
+COMPILED_BAND: int = getattr(native, "INTERIOR_BAND", -1)  # -1: no loops, or older ones
+Index = NDArray[np.intp] | NDArray[np.int32]
+Places = NDArray[np.int64]
 
 
 class SingularSystemError(ArithmeticError):
@@ -24,109 +29,176 @@ class SingularSystemError(ArithmeticError):
 class Factor(Protocol):
     """Solves A y = b once A is factorised."""
 
-    def factorise(self, values: Array) -> None:
-        """Take the lower triangle's values, in the order of the pattern."""
+    room: Array  # where the numbers of A stand before they are factorised
+
+    def places(self, pattern: "Pattern") -> Places:
+        """(e, d d) of each number of the pattern in the raveled room; -1 above the diagonal."""
+
+    def factorise(self) -> None:
+        """Take what stands in the room; SingularSystemError where it is not definite."""
 
     def solve(self, right: Array) -> Array:
-        """y (N,)."""
+        """y (N,); `right` may be overwritten."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """The places of a lower triangle: row >= column, sorted by column, then row."""
+    """The blocks (d, d) of a lower triangle: row >= column, by column, then row; whole diagonal."""
 
-    size: int
+    nodes: int
+    channels: int
     row: Index
     column: Index
 
+    @property
+    def size(self) -> int:
+        """Number of unknowns."""
+        return self.nodes * self.channels
+
+    @cached_property
+    def diagonal(self) -> NDArray[np.int32]:
+        """The entry of each node's own block."""
+        return np.flatnonzero(self.row == self.column).astype(np.int32)
+
+    @cached_property
+    def wide_row(self) -> Places:
+        """(e, d d): the unknown of each number's row."""
+        entry = np.arange(self.channels)
+        wide = self.row.astype(np.int64)[:, None, None] * self.channels + entry[:, None]
+        return np.broadcast_to(wide, (len(self.row), *2 * [self.channels])).reshape(
+            len(self.row), -1
+        )
+
+    @cached_property
+    def wide_column(self) -> Places:
+        """(e, d d): the unknown of each number's column."""
+        entry = np.arange(self.channels)
+        wide = self.column.astype(np.int64)[:, None, None] * self.channels + entry
+        return np.broadcast_to(wide, (len(self.row), *2 * [self.channels])).reshape(
+            len(self.row), -1
+        )
+
+    @cached_property
+    def is_lower(self) -> NDArray[np.bool_]:
+        """(e, d d): whether a number lies on or below the diagonal."""
+        return self.wide_row >= self.wide_column
+
 
 def build_factor(pattern: Pattern) -> Factor:
-    """The solver that suits the pattern."""
-    order = _band_order(pattern)
-    if order is not None:
-        return BandFactor(pattern, order)
+    """The solver that suits a pattern whose own order has a wide band."""
+    position = _band_order(pattern)
+    if position is not None:
+        width = bandwidth(pattern, position)
+        return BandFactor(pattern.nodes, pattern.channels, width, position)
     try:
         return QdldlFactor(pattern)
     except ImportError:
         return LuFactor(pattern)
 
 
-def _bandwidth(pattern: Pattern, place: Index) -> int:
-    return int(np.abs(place[pattern.row] - place[pattern.column]).max(initial=0))
+def bandwidth(pattern: Pattern, position: Index) -> int:
+    """Of the unknowns, with the nodes at these positions; the diagonal is not counted."""
+    hops = int(np.abs(position[pattern.row] - position[pattern.column]).max(initial=0))
+    return hops * pattern.channels + pattern.channels - 1
 
 
-def _band_order(pattern: Pattern) -> Index | None:
-    """The place of each unknown in an order with a narrow band, if there is one."""
+def _band_order(pattern: Pattern) -> NDArray[np.int32] | None:
+    """The position of each node in an order with a narrow band, if there is one."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    natural = np.arange(pattern.size)
-    if _bandwidth(pattern, natural) <= WIDEST_BAND:
-        return natural
     ones = np.ones(len(pattern.row), dtype=np.int8)
-    lower = csr_array((ones, (pattern.row, pattern.column)), shape=(pattern.size,) * 2)
+    lower = csr_array((ones, (pattern.row, pattern.column)), shape=(pattern.nodes,) * 2)
     order = reverse_cuthill_mckee(csr_array(lower + lower.T), symmetric_mode=True)
-    place = np.empty(pattern.size, dtype=np.intp)
-    place[order] = natural
-    return place if _bandwidth(pattern, place) <= WIDEST_BAND else None
+    position = np.empty(pattern.nodes, dtype=np.int32)
+    position[order] = np.arange(pattern.nodes)
+    return position if bandwidth(pattern, position) <= WIDEST_BAND else None
 
 
 class BandFactor:
-    """LAPACK's pbtrf and pbtrs."""
+    """Cholesky within a band: number (j, i) of the room is at row j + i of column j."""
 
-    def __init__(self, pattern: Pattern, place: Index) -> None:
-        self.place = None if np.array_equal(place, np.arange(pattern.size)) else place
-        row, column = place[pattern.row], place[pattern.column]
-        row, column = np.maximum(row, column), np.minimum(row, column)
-        self.shape = (pattern.size, int((row - column).max(initial=0)) + 1)
-        self.target = column * self.shape[1] + (row - column)
-        self.band: Array = np.zeros(self.shape)
+    def __init__(
+        self, nodes: int, channels: int, width: int, position: NDArray[np.int32] | None = None
+    ) -> None:
+        self.position = position
+        self.order: Places | None = None
+        if position is not None:
+            self.order = (
+                position.astype(np.int64)[:, None] * channels + np.arange(channels)
+            ).ravel()
+        self.compiled = native is not None and width <= native.INTERIOR_BAND
+        self.room: Array = np.zeros((nodes * channels, width + 1))
 
-    def factorise(self, values: Array) -> None:
-        """Factorises the matrix with these values; SingularSystemError where it is singular."""
-        from scipy.linalg.lapack import dpbtrf
+    def places(self, pattern: Pattern) -> Places:
+        """(e, d d) of each number of the pattern in the raveled room; -1 above the diagonal."""
+        row, column = pattern.wide_row, pattern.wide_column
+        if self.order is not None:
+            row, column = self.order[row], self.order[column]
+            row, column = np.maximum(row, column), np.minimum(row, column)
+        return np.where(pattern.is_lower, column * (self.room.shape[1] - 1) + row, -1)
 
-        room = np.zeros(self.shape)
-        room.ravel()[self.target] = values
-        self.band, info = dpbtrf(room.T, lower=1, overwrite_ab=1)
-        if info != 0:
+    def factorise(self) -> None:
+        """Factorises what stands in the room, in its place."""
+        if self.compiled:
+            definite = loops().band_factorise(self.room)
+        else:
+            from scipy.linalg.lapack import dpbtrf
+
+            definite = dpbtrf(self.room.T, lower=1, overwrite_ab=1)[1] == 0
+        if not definite:
             raise SingularSystemError
 
     def solve(self, right: Array) -> Array:
-        """The solution for a right-hand side (n,) or (n, d)."""
+        """The solution for a right-hand side (N,), which may be overwritten."""
+        if self.order is None:
+            return self._solved(right)
+        moved = np.empty_like(right)
+        moved[self.order] = right
+        return np.asarray(self._solved(moved)[self.order])
+
+    def _solved(self, right: Array) -> Array:
+        if self.compiled:
+            loops().band_solve(self.room, right)
+            return right
         from scipy.linalg.lapack import dpbtrs
 
-        if self.place is None:
-            return np.asarray(dpbtrs(self.band, right, lower=1)[0])
-        moved = np.empty_like(right)
-        moved[self.place] = right
-        return np.asarray(dpbtrs(self.band, moved, lower=1, overwrite_b=1)[0][self.place])
+        return np.asarray(dpbtrs(self.room.T, right, lower=1, overwrite_b=1)[0])
 
 
-def _upper(pattern: Pattern) -> tuple[Index, Any]:
-    """Where each value of the lower triangle goes in the upper one (CSC), and that matrix."""
-    from scipy.sparse import csc_matrix
-
-    order = np.lexsort((pattern.column, pattern.row))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(pattern.row, minlength=pattern.size))])
-    arrays = (np.ones(len(order)), pattern.column[order].astype(np.int32), starts.astype(np.int32))
-    return order, csc_matrix(arrays, shape=(pattern.size,) * 2)
+def _numbered(pattern: Pattern, kept: Places) -> Places:
+    """The places of numbers that stand in the room one after the other."""
+    place = np.full(pattern.is_lower.size, -1)
+    place[kept] = np.arange(len(kept))
+    return place.reshape(pattern.is_lower.shape)
 
 
 class QdldlFactor:
     """qdldl: sparse LDL' in an order of minimum degree."""
 
     def __init__(self, pattern: Pattern) -> None:
+        from scipy.sparse import csc_matrix
+
         with optional_imports():
             import qdldl
 
         self.module = qdldl
         self.solver: Any = None
-        self.order, self.matrix = _upper(pattern)
+        kept = np.flatnonzero(pattern.is_lower.ravel())
+        row, column = pattern.wide_row.ravel()[kept], pattern.wide_column.ravel()[kept]
+        order = np.lexsort((column, row))  # the upper triangle by columns
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=pattern.size))])
+        arrays = (np.ones(len(order)), column[order].astype(np.int32), starts.astype(np.int32))
+        self.matrix = csc_matrix(arrays, shape=(pattern.size,) * 2)
+        self.room: Array = self.matrix.data
+        self.kept = kept[order]
 
-    def factorise(self, values: Array) -> None:
-        """Factorises the matrix with these values; SingularSystemError where it is singular."""
-        self.matrix.data[:] = values[self.order]
+    def places(self, pattern: Pattern) -> Places:
+        """(e, d d) of each number of the pattern in the room; -1 above the diagonal."""
+        return _numbered(pattern, self.kept)
+
+    def factorise(self) -> None:
+        """Factorises what stands in the room."""
         try:
             if self.solver is None:
                 self.solver = self.module.Solver(self.matrix, upper=True)
@@ -144,17 +216,22 @@ class LuFactor:
     """scipy's SuperLU in its symmetric mode."""
 
     def __init__(self, pattern: Pattern) -> None:
-        self.pattern = pattern
         self.factors: Any = None
+        self.size = pattern.size
+        kept = np.flatnonzero(pattern.is_lower.ravel())
+        self.ends = (pattern.wide_row.ravel()[kept], pattern.wide_column.ravel()[kept])
+        self.room: Array = np.zeros(len(kept))
 
-    def factorise(self, values: Array) -> None:
-        """Factorises the matrix with these values; SingularSystemError where it is singular."""
+    def places(self, pattern: Pattern) -> Places:
+        """(e, d d) of each number of the pattern in the room; -1 above the diagonal."""
+        return _numbered(pattern, np.flatnonzero(pattern.is_lower.ravel()))
+
+    def factorise(self) -> None:
+        """Factorises what stands in the room."""
         from scipy.sparse import csc_array, diags_array
         from scipy.sparse.linalg import splu
 
-        pattern = self.pattern
-        places = (pattern.row, pattern.column)
-        lower = csc_array((values, places), shape=(pattern.size,) * 2)
+        lower = csc_array((self.room, self.ends), shape=(self.size,) * 2)
         full = csc_array(lower + lower.T - diags_array(lower.diagonal()))
         options = {"SymmetricMode": True}
         try:

@@ -12,7 +12,7 @@ from elasticgnn.solver.assembly import NodeSystem
 from elasticgnn.solver.boxes import LossBox
 from elasticgnn.solver.cones import Cones, Move, build_cones, dot
 from elasticgnn.solver.entries import AbsoluteStep, absolute_values, walls
-from elasticgnn.solver.factor import Factor, SingularSystemError, build_factor
+from elasticgnn.solver.factor import SingularSystemError
 from elasticgnn.solver.flatten import merged
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.loss_start import first_mu, first_signal, largest_radius
@@ -67,15 +67,14 @@ class LossIteration:
         self.has_rows = instance.lambda1 > 0 and len(self.live) > 0
         self.radius = np.minimum(instance.lambda1 * omega, largest_radius(instance))
         self.quadratic = instance.lambda2 * omega
-        self.system = NodeSystem(self.operator, instance.x.shape[1])
-        self.factor: Factor = build_factor(self.system.pattern)
+        self.system = NodeSystem(self.operator, self.adjoint, instance.x.shape[1])
         self.absolute, self.walls = absolute_values(instance), walls(instance)
         self.box: Bounds | None = None
 
     def run(self) -> Outcome:
         """Signal and flow where the iteration stopped."""
         with np.errstate(all="ignore"):
-            signal = first_signal(self.instance, self.live, self.system, self.factor)
+            signal = first_signal(self.instance, self.live, self.system)
             self.box = LossBox(self.instance).bounds(self._objective(signal))
             lengths = self.radius * np.sqrt(dot(rows := self._rows(signal), rows))
             mu = first_mu(self.instance, signal, lengths, self.absolute, self.walls)
@@ -155,7 +154,7 @@ class LossIteration:
         if instance.channel_strength is not None:
             a = instance.channel_strength
             curvature *= a[:, None] * a[None, :]
-        self.factor.factorise(self.system.values(diagonal.reshape(weight.shape), curvature))
+        self.system.factorise(diagonal.reshape(weight.shape), curvature)
 
     def _direction(
         self,
@@ -190,7 +189,7 @@ class LossIteration:
                 aim -= wall.sign * affine.signal.ravel()[wall.place] * affine.force[k]
             constant.append(wall.force(room, force, aim))
             right[wall.place] += wall.sign * constant[-1]
-        change = self.factor.solve(right)
+        change = self.system.solve(right)
         signal = change.reshape(point.signal.shape)
         rows, flow = None, np.zeros_like(point.flow)
         if cones is not None and pull is not None and first is not None:

@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from elasticgnn.solver.assembly import NodeSystem
 from elasticgnn.solver.entries import AbsoluteValue, Wall
-from elasticgnn.solver.factor import Factor
 from elasticgnn.solver.instance import Array, Instance
 
 EXTENSION = 1e-3  # stiffness that fills missing values for the first point
@@ -13,9 +12,7 @@ INWARD = 0.1  # of the data's size, or of the room: how far inside its bounds a 
 TINY = 1e-300
 
 
-def first_signal(
-    instance: Instance, live: NDArray[np.intp], system: NodeSystem, factor: Factor
-) -> Array:
+def first_signal(instance: Instance, live: NDArray[np.intp], system: NodeSystem) -> Array:
     """Where the loss begins, missing values filled smoothly, inside the bounds."""
     terms = instance.terms
     assert terms is not None
@@ -23,9 +20,9 @@ def first_signal(
     if len(instance.missing):
         weight = np.where(instance.is_missing, 1e-9, 1.0)
         curvature = np.full(len(live), EXTENSION)[:, None, None] * np.eye(signal.shape[1])
-        factor.factorise(system.values(weight, curvature))
+        system.factorise(weight, curvature)
         right = np.where(instance.is_missing, 0.0, signal)
-        filled = factor.solve(right.ravel()).reshape(right.shape)
+        filled = system.solve(right)
         signal = np.where(instance.is_missing, filled, signal)
     size = max(float(np.abs(signal).max(initial=0.0)), TINY)
     inward = np.minimum(INWARD * size, INWARD * (terms.upper - terms.lower))

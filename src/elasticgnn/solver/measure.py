@@ -115,6 +115,8 @@ def _anchor(instance: Instance, signal: Array) -> Array:
     if instance.is_plain or not instance.geometry.unscaled:
         return np.zeros_like(signal)
     labels = instance.geometry.component
+    if not labels.any():
+        return signal[:1]
     first = np.unique(labels, return_index=True)[1]
     return signal[first[labels]]
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ORDERS = (0, 1, 2)  # on any graph
 BOUNDARIES = ("graph", "free")
 Array = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 
 def check_order(graph: Graph, order: int, boundary: str) -> None:
@@ -39,7 +40,7 @@ def trend_operator(graph: Graph, order: int, boundary: str) -> tuple["csr_array"
     boundary "free", on chains: the differences of order + 1 of neighbours in a row, weight 1, which
     leave polynomials of the order alone; at the ends nothing is asked.
     """
-    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse import csr_array
 
     if boundary == "free":
         rows = free_operator(graph, order)
@@ -47,16 +48,28 @@ def trend_operator(graph: Graph, order: int, boundary: str) -> tuple["csr_array"
     weight = graph.weight.detach().double().cpu().numpy()
     scale = graph.scale.detach().double().cpu().numpy()
     tail, head = graph.tail.cpu().numpy(), graph.head.cpu().numpy()
-    edges = np.arange(graph.num_edges)
-    values = np.concatenate([scale[tail], -scale[head]])
-    places = (np.concatenate([edges, edges]), np.concatenate([tail, head]))
-    first = csr_array((values, places), shape=(graph.num_edges, graph.num_nodes))
+    if order == 1:
+        return _laplacian(graph.num_nodes, tail, head, weight, scale), np.ones(graph.num_nodes)
+    ends = np.stack([tail, head], 1).astype(np.int32).ravel()
+    values = np.stack([scale[tail], -scale[head]], 1).ravel()
+    starts = np.arange(graph.num_edges + 1, dtype=np.int32) * 2
+    first = csr_array((values, ends, starts), shape=(graph.num_edges, graph.num_nodes))
     if order == 0:
         return first, weight
-    laplacian = csr_array(first.T @ diags_array(weight) @ first)
-    if order == 1:
-        return laplacian, np.ones(graph.num_nodes)
-    return csr_array(first @ laplacian), weight
+    return first @ _laplacian(graph.num_nodes, tail, head, weight, scale), weight
+
+
+def _laplacian(nodes: int, tail: Places, head: Places, weight: Array, scale: Array) -> "csr_array":
+    """K0' diag(w) K0 (n, n)."""
+    from scipy.sparse import coo_array
+
+    across = -weight * scale[tail] * scale[head]
+    degree = np.bincount(tail, weight, nodes) + np.bincount(head, weight, nodes)
+    own = np.arange(nodes, dtype=np.int32)
+    low, high = tail.astype(np.int32), head.astype(np.int32)
+    values = np.concatenate([degree * scale**2, across, across])
+    places = np.concatenate([own, low, high]), np.concatenate([own, high, low])
+    return coo_array((values, places), shape=(nodes, nodes)).tocsr()
 
 
 def free_operator(graph: Graph, order: int) -> "csr_array":

@@ -165,8 +165,11 @@ def _offset_of_column(column: Array, seen: NDArray[np.bool_], labels: NDArray[np
     """One number per node: the least of its component's data, if all are close to it."""
     count = int(labels.max(initial=-1)) + 1
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
-    np.minimum.at(low, labels[seen], column[seen])
-    np.maximum.at(high, labels[seen], column[seen])
+    if count == 1:
+        low[0], high[0] = column[seen].min(initial=np.inf), column[seen].max(initial=-np.inf)
+    else:
+        np.minimum.at(low, labels[seen], column[seen])
+        np.maximum.at(high, labels[seen], column[seen])
     # of one sign and within a factor of 3/2 of each other: a - b is exact for all pairs
     near, far = np.minimum(abs(low), abs(high)), np.maximum(abs(low), abs(high))
     close = (np.sign(low) * np.sign(high) > 0) & (far / 1.5 <= near)
