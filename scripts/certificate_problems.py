@@ -201,7 +201,9 @@ def differences(problem: Problem, rows: np.ndarray) -> np.ndarray:
     scale = graph.scale.numpy().astype(rows.dtype)[:, None]
 
     def along_edges(values: np.ndarray) -> np.ndarray:
-        return (scale * values)[tail] - (scale * values)[head]
+        # s_i F_i - s_j F_j, such that an offset of 1e12 cancels where the scales are equal
+        apart = (scale[tail] - scale[head]) * values[head]
+        return scale[tail] * (values[tail] - values[head]) + apart
 
     if problem.order == 0:
         return along_edges(rows)

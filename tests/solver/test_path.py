@@ -99,7 +99,7 @@ def test_path_answers_in_the_order_asked_and_equals_single_solves():
 
 
 def test_interrupt_ends_a_path(monkeypatch):
-    def interrupted(factor, values):
+    def interrupted(factor):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(BandFactor, "factorise", interrupted)

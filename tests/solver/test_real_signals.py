@@ -202,3 +202,59 @@ def test_methods_agree_on_forests(seed):
         assert exact.objective <= other.objective * (1 + 1e-12)
         assert other.objective - other.gap <= exact.objective * (1 + 1e-12)
     assert other.method == "ascent"
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("norm", ["l1", "l21"])
+def test_data_of_one_value_are_fitted_exactly(order, norm):
+    """The minimum is 0, of which no iteration can show a relative gap."""
+    graph = Graph.from_edge_index(torch.tensor([[0, 2, 3], [1, 3, 4]]), 5, undirected=True)
+    graph = graph.with_normalization("none")
+    x, seen = torch.full((5, 2), 0.1, dtype=torch.float64), torch.tensor([1.0, 0, 0, 1, 0])
+    x[2:] = 0.3
+    solution = minimise(x, graph, ElasticPenalty(0.4, 1.8, norm), data_weight=seen, order=order)
+    assert solution.certified
+    assert solution.method == "constant"
+    assert solution.gap == solution.objective == 0
+    assert torch.equal(solution.value, x)
+
+
+def test_data_that_differ_are_not_taken_for_constant():
+    x = torch.tensor([0.1, 0.1, 0.1 + 1e-12], dtype=torch.float64)
+    assert minimise(x, chain(3), ElasticPenalty(0.4, 0.0)).method != "constant"
+    lasso = minimise(x[[0, 0, 0]], chain(3), ElasticPenalty(0.4, 0.0), sparsity=0.01)
+    assert lasso.method != "constant"
+    assert float(lasso.value[0]) == pytest.approx(0.09, abs=1e-5)
+    bounded = minimise(x[[0, 0, 0]], chain(3), ElasticPenalty(0.4, 0.0), upper=0.05)
+    assert bounded.method != "constant"
+    assert float(bounded.value.max()) <= 0.05
+
+
+def test_equal_counts_have_one_rate():
+    counts = torch.tensor([3.0, 3.0, 7.0], dtype=torch.float64)
+    seen = torch.tensor([1.0, 1.0, 0.0])
+    fit = minimise(counts, chain(3), ElasticPenalty(0.4, 0.0), data_weight=seen, loss="poisson")
+    assert fit.certified
+    assert fit.mean.tolist() == pytest.approx([3.0, 3.0, 3.0])
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_an_offset_costs_nothing_where_all_nodes_have_one_degree(order):
+    """A ring, normalised by its degrees: constants are flat there too."""
+    node = torch.arange(12)
+    ring = Graph.from_edge_index(torch.stack([node, (node + 1) % 12]), 12, undirected=True)
+    x = normal(12, 1)
+    for offset in (0.0, 1e9):
+        assert minimise(x + offset, ring, ElasticPenalty(0.3, 0.2), order=order).certified
+
+
+def test_an_offset_takes_the_bounds_along():
+    x, penalty = normal(30), ElasticPenalty(0.3, 0.0)
+    plain = minimise(x, chain(30), penalty, lower=-0.5, upper=0.5, loss="huber:0.7")
+    moved = minimise(
+        x + 2.0**27, chain(30), penalty, lower=2.0**27 - 0.5, upper=2.0**27 + 0.5, loss="huber:0.7"
+    )
+    assert moved.certified
+    away = (moved.value - 2.0**27 - plain.value).abs().max()
+    assert float(away) < 1e-2
+    assert float(moved.value.min()) >= 2.0**27 - 0.5

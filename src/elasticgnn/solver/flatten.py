@@ -77,6 +77,26 @@ def component_means(instance: Instance) -> Array:
     return np.asarray(out / instance.scale[:, None])
 
 
+def constant_fit(instance: Instance) -> Array | None:
+    """One value per component and channel that fits all data without any loss, if there is one."""
+    geometry, terms = instance.geometry, instance.terms
+    if not geometry.flat_constants or (terms is not None and terms.sparsity > 0):
+        return None
+    out = np.empty_like(instance.x)
+    for k, column in enumerate(instance.x.T):
+        seen = np.flatnonzero(~instance.is_missing[:, k])
+        first = np.zeros(int(geometry.component.max(initial=-1)) + 1, dtype=np.intp)
+        first[geometry.component[seen[::-1]]] = seen[::-1]
+        out[:, k] = column[first[geometry.component]]
+        if not np.array_equal(out[seen, k], column[seen]):
+            return None
+    if terms is not None:
+        out = terms.loss.best(np.zeros_like(out), out)
+        outside = (out < terms.lower) | (out > terms.upper) | ~np.isfinite(out)
+        return None if outside.any() else out
+    return out
+
+
 def _averaged(instance: Instance, scaled: Array, flat: NDArray[np.bool_], columns: slice) -> Array:
     count, label = _pieces(instance, flat)
     weight = instance.data_weight[:, columns] / instance.scale[:, None] ** 2

@@ -61,6 +61,14 @@ class Geometry:
         """Whether s = 1 everywhere: constants are flat, and differences are those of F itself."""
         return bool((self.scale == 1).all())
 
+    @cached_property
+    def flat_constants(self) -> bool:
+        """Whether s is one number per component: a constant has no differences."""
+        if self.unscaled:
+            return True
+        first = np.unique(self.component, return_index=True)[1]
+        return bool((self.scale == self.scale[first[self.component]]).all())
+
     @property
     def is_plain(self) -> bool:
         """Whether rows are the differences along edges: order 0 of the graph itself."""

@@ -112,7 +112,7 @@ def _row_terms(instance: Instance, signal: Array, flow: Array) -> tuple[float, f
 
 def _anchor(instance: Instance, signal: Array) -> Array:
     """A value of each component, which the rows do not see: what is left rounds less."""
-    if instance.is_plain or not instance.geometry.unscaled:
+    if instance.is_plain or not instance.geometry.flat_constants:
         return np.zeros_like(signal)
     labels = instance.geometry.component
     if not labels.any():

@@ -109,8 +109,10 @@ def prepare(instance: Instance) -> Prepared:
 
 def _prepare_terms(instance: Instance, terms: NodeTerms) -> Prepared:
     """The same for other losses, lasso and bounds; only what they allow is moved or scaled."""
-    movable = terms.sparsity == 0 and not terms.is_bounded and terms.loss.power > 0
-    shift = _dominant_offset(instance) if movable else np.zeros_like(instance.x)
+    shift = np.zeros_like(instance.x)
+    if terms.sparsity == 0 and terms.loss.power > 0:
+        offset = _dominant_offset(instance)
+        shift = offset if _bounds_move(terms, offset) else shift
     x = np.where(instance.is_missing, instance.x, instance.x - shift)
     exponent = -_exponent(x) if terms.loss.power > 0 else 0
     units = Units(shift, exponent, -_exponent(instance.data_weight), terms.loss.power)
@@ -118,8 +120,8 @@ def _prepare_terms(instance: Instance, terms: NodeTerms) -> Prepared:
         terms,
         loss=terms.loss.scaled(exponent),
         sparsity=units.strength_in(terms.sparsity),
-        lower=np.ldexp(terms.lower, exponent),
-        upper=np.ldexp(terms.upper, exponent),
+        lower=np.ldexp(terms.lower - shift, exponent),
+        upper=np.ldexp(terms.upper - shift, exponent),
     )
     own = replace(
         instance,
@@ -130,6 +132,18 @@ def _prepare_terms(instance: Instance, terms: NodeTerms) -> Prepared:
         terms=own_terms,
     )
     return Prepared(instance, own, units)
+
+
+def _bounds_move(terms: NodeTerms, shift: Array) -> bool:
+    """Whether taking the shift from the bounds is exact: infinite, or within a factor of two."""
+    near = [
+        np.isinf(b)
+        | (shift == 0)
+        | ((b / 2 <= shift) & (shift <= 2 * b))
+        | ((2 * b <= shift) & (shift <= b / 2))
+        for b in (terms.lower, terms.upper)
+    ]
+    return all(one.all() for one in near)
 
 
 def times_power(values: Array, exponent: int) -> Array:
@@ -153,7 +167,7 @@ def _ldexp(value: float, exponent: int) -> float:
 def _dominant_offset(instance: Instance) -> Array:
     """(n, d): a value of each component's data that all its data are close to, else 0."""
     shift = np.zeros_like(instance.x)
-    if not instance.geometry.unscaled:  # constants are not flat where nodes have scales
+    if not instance.geometry.flat_constants:
         return shift
     labels = instance.geometry.component
     for k in range(instance.x.shape[1]):
