@@ -9,10 +9,15 @@ import torch
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty, certify
 from elasticgnn.solver import Verdict, minimise, native
+from elasticgnn.solver.flatten import component_means
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.measure import keep_in_ball, measure
+from elasticgnn.solver.methods import Choice
+from elasticgnn.solver.minimise import judged
+from elasticgnn.solver.outcome import Outcome
+from elasticgnn.solver.units import prepare
 from marks import needs_kernels
-from solver_signals import random_graph
+from solver_signals import chain, random_graph, steps
 
 
 @pytest.mark.slow
@@ -91,3 +96,37 @@ def test_gap_never_falls_below_its_rounding():
     assert not solution.certified
     # differences of scaled numbers around 1e6 are known to 1e-10 only, 29 of them times lambda1
     assert solution.gap > 1e-9
+
+
+def test_a_flow_outside_its_ball_proves_nothing():
+    """The gap's formulas hold inside the ball: a method that leaves it must not be believed."""
+    x, graph = steps(torch.Generator().manual_seed(0)), chain(120)
+    for order in (0, 1, 2):
+        prepared = prepare(build_instance(x, graph, ElasticPenalty(0.01, 0.0), None, order))
+        instance = prepared.instance
+        signal = component_means(instance)
+        right = instance.data_weight * (instance.x - signal)
+        flow = np.linalg.lstsq(instance.adjoint.toarray(), right, rcond=None)[0]
+        assert np.abs(flow).max() > 2 * instance.lambda1
+        found = judged(prepared, Outcome(signal, flow, 1), 1e-6, Choice("none", "a test"))
+        assert found.measure.verdict(1e-6) is Verdict.UNCERTIFIED
+        best = minimise(x, graph, ElasticPenalty(0.01, 0.0), order=order)
+        lower = prepared.units.value_out(found.measure.objective - found.measure.gap)
+        assert lower <= best.objective
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("normalization", ["none", "degree"])
+def test_weak_edges_are_not_taken_for_flat(order, normalization):
+    """What makes a trend flat grows with 1 / weight: this one was called flat, and certified."""
+    index, weight = torch.tensor([[0, 0], [1, 2]]), torch.tensor([0.0042, 0.2456])
+    graph = Graph.from_edge_index(
+        index, 3, weight.double(), undirected=True, normalization=normalization
+    )
+    x = torch.tensor([0.0, 22.0351, 0.0], dtype=torch.float64)
+    given, penalty = torch.tensor([0.0, 0.25, 0.75]), ElasticPenalty(83.35, 0.0)
+    solution = minimise(x, graph, penalty, data_weight=given, order=order)
+    other = minimise(x, graph, penalty, data_weight=given, order=order, method="papc")
+    assert solution.certified
+    assert solution.objective - solution.gap <= other.objective
+    assert other.objective - other.gap <= solution.objective

@@ -112,11 +112,20 @@ def _averaged(instance: Instance, scaled: Array, flat: NDArray[np.bool_], column
 
 
 def largest_flow(instance: Instance) -> float:
-    """More than any flow needs: a larger ball changes nothing but the conditioning."""
-    seen = instance.row_weight[instance.row_weight > 0]
+    """More than any flow needs: a larger ball changes nothing but the conditioning.
+
+    A flow carries what the data send, at most their sum over the least scale. Each order more asks
+    for a potential of that first: along a path it grows by the flow over the edge's weight.
+    """
+    edges = instance.graph.weight.detach().double().cpu().numpy()
+    least = 1.0
+    if instance.geometry.boundary == "graph":
+        least = min(float(edges[edges > 0].min(initial=1.0)), 1.0)
     total = float((instance.data_weight * np.abs(instance.x)).sum())
-    hops = len(instance.x) / min(float(seen.min(initial=1.0)), 1.0)
-    return float(4 * total / instance.scale.min(initial=1.0) ** 2 * hops**instance.order)
+    scale = min(float(instance.scale.min(initial=1.0)), 1.0)
+    return float(
+        4 * total / scale ** (2 + instance.order) * (len(instance.x) / least) ** instance.order
+    )
 
 
 def flat_strength(instance: Instance) -> float:

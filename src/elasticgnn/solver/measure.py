@@ -172,5 +172,7 @@ def keep_in_ball(instance: Instance, flow: Array) -> Array:
         return np.where(instance.row_weight[:, None] > 0, flow, 0.0)
     radius = instance.lambda1 * instance.row_weight[:, None]
     reach = lengths(instance, flow / instance.pull)
+    if (reach <= radius).all():
+        return flow.copy()
     factor = np.divide(radius, reach, out=np.ones_like(reach), where=reach > radius)
     return np.asarray(flow * np.minimum(factor, 1.0))

@@ -41,7 +41,11 @@ class Choice:
 def choose(instance: Instance) -> list[Choice]:
     """The methods to try, first to last; each is the last resort of the one before."""
     if forest.refusal(instance) is None:
-        return [Choice("forest", "the graph has no cycles and channels do not interact: exact")]
+        exact = "the graph has no cycles and channels do not interact: exact"
+        if instance.channel_strength is not None or not instance.has_node_weights:
+            return [Choice("forest", exact)]
+        rest = Choice("ascent", "a strength too small for the exact method's sums", FINISHING_STEPS)
+        return [Choice("forest", exact), rest]
     if instance.terms is not None:
         return [Choice("interior", f"{in_words(instance.terms)}: Newton steps on it")]
     if instance.channel_strength is not None:

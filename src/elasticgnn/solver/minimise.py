@@ -18,7 +18,7 @@ from elasticgnn.solver.flatten import constant_fit
 from elasticgnn.solver.implicit import Optimum, attach_gradient
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.losses import Loss, Squared
-from elasticgnn.solver.measure import Measure
+from elasticgnn.solver.measure import Measure, keep_in_ball
 from elasticgnn.solver.methods import METHODS, RUN, Choice, choose, refusal
 from elasticgnn.solver.missing import order_zero_bounds
 from elasticgnn.solver.outcome import Outcome
@@ -200,6 +200,8 @@ def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) ->
     units, instance = prepared.units, prepared.instance
     with np.errstate(over="ignore"):
         signal = units.signal_in(prepared.within_bounds(units.signal_out(outcome.signal)))
+    # the gap's formulas hold inside the ball only: nothing that a method hands over is believed
+    outcome = replace(outcome, flow=keep_in_ball(instance, outcome.flow))
     rounded = replace(outcome, signal=signal)
     measure = certify_outcome(instance, rounded)
     if not measure.is_final(rtol) and not np.array_equal(signal, outcome.signal):
