@@ -42,6 +42,12 @@ def leave(_: Path) -> None:
     os._exit(0)
 
 
+def burn(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
 def raise_key_error(_: Path) -> None:
     raise KeyError("x")
 
@@ -55,6 +61,7 @@ def refuse(_: Path) -> None:
     [
         (raise_key_error, "traceback KeyError: 'x'"),
         (refuse, "refused"),
+        (lambda _: burn(9), "slow"),
         (lambda _: time.sleep(9), "slow"),
         (run_a_process, "code subprocess.Popen"),
         (leave, "crash"),
@@ -64,7 +71,8 @@ def refuse(_: Path) -> None:
 )
 def test_the_fuzzer_finds_what_it_looks_for(monkeypatch, read, expected):
     fuzz = load("fuzz", monkeypatch)
-    monkeypatch.setattr(fuzz, "SECONDS", 1 if expected == "slow" else 60)
+    monkeypatch.setattr(fuzz, "SECONDS", 0.3 if expected == "slow" else 60)
+    monkeypatch.setattr(fuzz, "PATIENCE", 10)
     counts, failures = fuzz.run_batch("fake", fuzz.Format("f", b"x", read), 0, 1)
     assert counts == {expected.split()[0]: 1}
     harmless = expected in ("read", "refused")
@@ -102,7 +110,8 @@ import faulty
 path, number, loaded, expression = sys.argv[1:]
 if loaded == "before":
     import part
-    print(faulty.put_in(Path(path), int(number)))
+    functions = faulty.loaded_functions(Path(path).parent)
+    print(faulty.put_in(Path(path), int(number), functions))
 else:
     faulty.load_with_fault(Path(path), int(number))
     import part

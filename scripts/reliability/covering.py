@@ -16,7 +16,7 @@ from coverage import Coverage
 from sample import FOLDERS, ROOT, SOURCE
 
 KEPT = ROOT / "build" / "mutants"
-SECONDS = 20.0  # of tests for one fault
+SECONDS = 10.0  # of tests for one fault
 FILE_SECONDS = 40.0  # of tests of one file; those behind are not used
 
 
@@ -34,7 +34,7 @@ class Covering:
                 self.lines.setdefault(file, {}).setdefault(line, []).extend(names)
 
     def tests_of(self, fault: dict[str, Any], first: list[str]) -> list[str]:
-        """Those that run the line of a fault, of 20 s together: `first`, then the quick ones.
+        """Those that run the line of a fault, of 10 s together: `first`, then the quick ones.
 
         All tests of the file for what runs while it is loaded.
         """

@@ -28,6 +28,7 @@ BINARY = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
+Place = tuple[str, str, int]  # file, name and first line of a function
 BOOLEAN = {ast.And: ast.Or, ast.Or: ast.And}
 
 
@@ -137,16 +138,19 @@ def load_with_fault(target: Path, wanted: int) -> None:
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign] for this process alone
 
 
-def put_in(target: Path, wanted: int) -> bool:
+def loaded_functions(source: Path) -> dict[Place, list[FunctionType]]:
+    """All functions that were loaded from files below `source`, by their place."""
+    found: dict[Place, list[FunctionType]] = {}
+    for each in gc.get_objects():
+        if type(each) is FunctionType and each.__code__.co_filename.startswith(str(source)):
+            found.setdefault(place(each.__code__), []).append(each)
+    return found
+
+
+def put_in(target: Path, wanted: int, functions: dict[Place, list[FunctionType]]) -> bool:
     """Gives loaded functions the fault; False if it is outside of all that were loaded."""
     found = faulty_function(faulty_code(target, -1), faulty_code(target, wanted))
-    if found is None:
-        return False
-    known = [
-        each
-        for each in gc.get_objects()
-        if type(each) is FunctionType and place(each.__code__) == place(found)
-    ]
+    known = functions.get(place(found), []) if found is not None else []
     for each in known:
         each.__code__ = found
     return bool(known)
@@ -166,5 +170,5 @@ def faulty_function(good: CodeType, bad: CodeType) -> CodeType | None:
     return None
 
 
-def place(code: CodeType) -> tuple[str, str, int]:
+def place(code: CodeType) -> Place:
     return code.co_filename, code.co_qualname, code.co_firstlineno

@@ -10,6 +10,7 @@ take ten times their usual processor time has no end, which the suite's time lim
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import time
@@ -20,6 +21,7 @@ from typing import Any
 
 import pytest
 from covering import Covering, kept, known, measure
+from faulty import loaded_functions
 from sample import FOLDERS, ROOT, SOURCE, drawn, identity, known_faults
 from trial import collect, in_fork, load_libraries, run_items, try_in_fresh, try_in_warm
 
@@ -143,6 +145,8 @@ def warm_work(
         if known(test, files) is None:
             in_fork(lambda test=test, own=own: measure(test, own, run_items), MEASURING)
         covering.add(known(test, files) or {"seconds": {}, "lines": {}})
+    functions = loaded_functions(SOURCE)
+    gc.freeze()  # else every fork copies what its first collection looks at
     finders: dict[str, list[str]] = {}
     for number, fault in enumerate(faults):
         if time.monotonic() > end:
@@ -154,7 +158,7 @@ def warm_work(
             continue
         usual = sum(covering.seconds[name] for name in tests)
         chosen = [by_name[name] for name in tests]
-        outcome, test = try_in_warm(SOURCE / file, fault["number"], chosen, usual)
+        outcome, test = try_in_warm(SOURCE / file, fault["number"], functions, chosen, usual)
         if outcome in FOUND:
             finders.setdefault(file, []).append(test)
             answers.write(json.dumps([number, outcome, test]) + "\n")

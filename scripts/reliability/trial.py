@@ -15,13 +15,14 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import NoReturn
 
 import faulty
 import pytest
 from covering import Watch
 from hypothesis import Phase, settings
-from sample import ROOT
+from sample import ROOT, SOURCE
 
 LIBRARIES = (
     *("torch", "numpy", "scipy.sparse", "scipy.stats", "scipy.optimize", "hypothesis", "optuna"),
@@ -128,11 +129,17 @@ def run_quietly(work: Callable[[], int], processor_seconds: float, told: int) ->
         os._exit(code)
 
 
-def try_in_warm(path: Path, number: int, items: list[pytest.Item], usual: float) -> tuple[str, str]:
+def try_in_warm(
+    path: Path,
+    number: int,
+    functions: dict[faulty.Place, list[FunctionType]],
+    items: list[pytest.Item],
+    usual: float,
+) -> tuple[str, str]:
     """Whether the tests find the fault in loaded functions, and which did."""
 
     def work() -> int:
-        return first_failure(items) if faulty.put_in(path, number) else 0
+        return first_failure(items) if faulty.put_in(path, number, functions) else 0
 
     return judged(*in_fork(work, TIMES * usual + FREE))
 
@@ -143,6 +150,8 @@ def try_in_fresh(path: Path, number: int, tests: list[str], usual: float) -> tup
     def work() -> int:
         codes: list[int] = []
         faulty.load_with_fault(path, number)
+        if not can_be_loaded(path):
+            return COLLECTION_FAILED
         order = {name: place for place, name in enumerate(tests)}
 
         def run(items: list[pytest.Item]) -> None:
@@ -153,6 +162,18 @@ def try_in_fresh(path: Path, number: int, tests: list[str], usual: float) -> tup
         return codes[0] if codes else code
 
     return judged(*in_fork(work, TIMES * usual + FREE))
+
+
+def can_be_loaded(path: Path) -> bool:
+    """Whether the module of this file is loaded without an error; others are left to the tests."""
+    if not path.is_relative_to(SOURCE.parent):
+        return True
+    name = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts)
+    try:
+        importlib.import_module(name.removesuffix(".__init__"))
+    except Exception:  # whatever it is: no test could begin
+        return False
+    return True
 
 
 def judged(code: int | None, told: str) -> tuple[str, str]:
