@@ -2,7 +2,8 @@
 
     python benchmarks/bench_readers.py --output benchmarks/results/readers.json
 
-Features of 100,000 nodes with 85 columns (a 34 MB matrix) and 820,000 edges, as CSV and Parquet.
+Features of 100,000 nodes with 85 columns (a 34 MB matrix), 820,000 edges and as many labels, as
+CSV and Parquet.
 Time is the least of several interleaved reads in one process, by the clock on the wall and in
 processor seconds of all threads (other programs disturb these less); memory is the rise of the
 largest resident size during one read in a process of its own. The limits are twice pyarrow's time
@@ -21,7 +22,11 @@ from pathlib import Path
 import numpy as np
 
 ROUNDS = 5
-FILES = {"features": ("f.csv", "f.parquet"), "edges": ("e.csv", "e.parquet")}
+FILES = {
+    "features": ("f.csv", "f.parquet"),
+    "edges": ("e.csv", "e.parquet"),
+    "labels": ("l.csv", "l.parquet"),
+}
 
 
 def write_files(folder: Path, nodes: int, columns: int, edges: int) -> None:
@@ -33,7 +38,9 @@ def write_files(folder: Path, nodes: int, columns: int, edges: int) -> None:
     features = pyarrow.table({"id": np.arange(nodes), **numbers})
     ends = rng.integers(0, nodes, (2, edges))
     listed = pyarrow.table({"source": ends[0], "target": ends[1]})
-    for name, table in (("f", features), ("e", listed)):
+    words = np.array(["reliable", "doubtful", "fraud"])[rng.integers(0, 3, edges)]
+    labels = pyarrow.table({"id": np.arange(edges), "label": words})
+    for name, table in (("f", features), ("e", listed), ("l", labels)):
         csv.write_csv(table, folder / f"{name}.csv")
         parquet.write_table(table, folder / f"{name}.parquet")
 
@@ -46,10 +53,11 @@ def readers(kind: str, path: Path) -> dict:
     """Both readers of a file, each called once on a small one."""
     from pyarrow import csv, parquet
 
-    from elasticgnn.data.own.read_task import read_edges, read_features
+    from elasticgnn.data.own.read_task import read_edges, read_features, read_labels
 
     theirs = csv.read_csv if path.suffix == ".csv" else parquet.read_table
-    found = {"elasticgnn": read_features if kind == "features" else read_edges, "pyarrow": theirs}
+    ours = {"features": read_features, "edges": read_edges, "labels": read_labels}
+    found = {"elasticgnn": ours[kind], "pyarrow": theirs}
     for read in found.values():
         read(path.with_name(f"small_{path.name}"))
     return found

@@ -11,6 +11,7 @@ from elasticgnn.data.own import arrow_csv, feature_matrix
 from elasticgnn.data.own.edge_table import read_edge_table
 from elasticgnn.data.own.feature_table import read_feature_table
 from elasticgnn.data.own.ids import all_differ, text_array
+from elasticgnn.data.own.label_table import read_label_table
 from elasticgnn.data.own.layout import TableLayout
 from elasticgnn.data.own.read_task import read_features
 
@@ -200,3 +201,43 @@ def test_numbers_whose_sum_is_too_large_are_still_numbers(tmp_path):
     values = np.array([3e38, 3e38, np.nan], dtype=np.float32)
     pandas.DataFrame({"id": [1, 2, 3], "x": values}).to_parquet(path)
     assert read_features(path).values.tolist() == np.float32([[3e38]] * 3).tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,label\n7,a\n8, b \n9,\n",
+        "y,other,node\n1,x,n1\n1.0,y,n2\nNA,z,n3\n",
+        "id,label\n007,a\n7,b\n",
+        'id,class\n"Smith, Ann","a, b"\nb,c\n',
+        "id,label\n\n7,true\n8,False\n",
+        "a,b\nc,d\n",
+    ],
+)
+def test_both_readers_read_the_same_labels(tmp_path, monkeypatch, text):
+    path, found = tmp_path / "labels.csv", []
+    path.write_text(text)
+    for size in (10**9, 0):
+        monkeypatch.setattr(arrow_csv.open_plain, "__kwdefaults__", {"smallest": size})
+        found.append(read_label_table(path))
+    one, other = found
+    assert one.ids.tolist() == other.ids.tolist()
+    assert list(one.line) == list(other.line)
+    assert (one.names, one.column, one.id_column) == (other.names, other.column, other.id_column)
+    assert one.notes == other.notes
+
+
+def test_large_labels_take_the_quick_way(tmp_path, monkeypatch):
+    path = tmp_path / "labels.csv"
+    path.write_text("id,label\n" + "".join(f"{k},class {k % 3}\n" for k in range(40_000)))
+    monkeypatch.setattr("elasticgnn.data.own.label_table.read_lines", None)
+    assert read_label_table(path).names[:4] == ["class 0", "class 1", "class 2", "class 0"]
+    pandas.read_csv(path).to_parquet(tmp_path / "labels.parquet")
+    assert read_label_table(tmp_path / "labels.parquet").names[-1] == f"class {39_999 % 3}"
+
+
+def test_a_repeated_id_in_large_labels_is_named_by_its_row(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("id,label\n" + "".join(f"{k},a\n" for k in range(40_000)) + "7,b\n")
+    with pytest.raises(ValueError, match=r"row 40002, column 'id': each node must have one row"):
+        read_label_table(path)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from elasticgnn.data.own.edge_table import has_digit
+from elasticgnn.data.own.arrow_csv import open_plain
+from elasticgnn.data.own.columns import column_texts
+from elasticgnn.data.own.edge_table import has_digit, typed_ids
 from elasticgnn.data.own.feature_table import IDS, id_cells
-from elasticgnn.data.own.ids import id_array
+from elasticgnn.data.own.ids import all_differ, id_array
 from elasticgnn.data.own.layout import (
     USUAL,
     TableLayout,
@@ -16,13 +19,28 @@ from elasticgnn.data.own.layout import (
     unused_columns,
 )
 from elasticgnn.data.own.records import LabelRows
-from elasticgnn.data.own.table import Table, is_missing, is_number, plain_name, read_lines, short
+from elasticgnn.data.own.table import (
+    Table,
+    is_missing,
+    is_number,
+    open_parquet,
+    plain_name,
+    read_lines,
+    short,
+)
+from elasticgnn.data.own.text import table_ending
+
+if TYPE_CHECKING:
+    import pyarrow
 
 LABELS = ("label", "class", "y", "target", "category", "value")
 
 
 def read_label_table(path: Path, layout: TableLayout = USUAL) -> LabelRows:
     """Columns id and label; an empty label is an unknown one."""
+    quick = read_typed_labels(path, layout)
+    if quick is not None:
+        return quick
     table = read_lines(path, layout.encoding)
     wanted = (layout.id, layout.label, *layout.further)
     table = headed(table, looks_like_label_header(table), wanted)
@@ -39,6 +57,60 @@ def read_label_table(path: Path, layout: TableLayout = USUAL) -> LabelRows:
         table.column_name(id_column),
         (*table.notes, *unused_columns(table, used)),
         {name: [cells[k] for cells in table.rows] for name, k in further.items()},
+    )
+
+
+def read_typed_labels(path: Path, layout: TableLayout) -> LabelRows | None:
+    """The labels of a Parquet file or of a large CSV file whose columns are beyond doubt."""
+    if layout.encoding is not None or layout.further:
+        return None
+    if table_ending(path) == ".parquet":
+        content = open_parquet(path)
+        return labels_of_columns(path, content, tuple(content.column_names), 1, layout)
+    plain = open_plain(path)
+    if plain is None:
+        return None
+    header = tuple(map(plain_name, plain.first))
+    columns = named_columns(path, header, layout)
+    if columns is None:
+        return None
+    table = plain.table(has_header=True, texts=[plain.first[k] for k in columns])
+    first = plain.line + 1
+    return None if table is None else labels_of_columns(path, table, header, first, layout)
+
+
+def named_columns(
+    path: Path, header: tuple[str, ...], layout: TableLayout
+) -> tuple[int, int] | None:
+    """Positions of id and label where the header, or the layout, names them both; else None."""
+    table = Table(path, header, [], [])
+    place, label = chosen(table, layout.id, IDS), chosen(table, layout.label, LABELS)
+    return None if place is None or label is None or place == label else (place, label)
+
+
+def labels_of_columns(
+    path: Path, content: pyarrow.Table, header: tuple[str, ...], first_row: int, layout: TableLayout
+) -> LabelRows | None:
+    """Labels out of typed columns; None where anything is unusual."""
+    columns = named_columns(path, header, layout)
+    if columns is None:
+        return None
+    place, label = columns
+    ids = typed_ids(content.column(place))
+    if ids is None or not all_differ(ids):
+        return None
+    texts = column_texts(content.column(label))
+    name = {text: None if is_missing(text.strip()) else text.strip() for text in set(texts)}
+    table = Table(path, header, [], [])
+    return LabelRows(
+        path,
+        ids,
+        [name[text] for text in texts],
+        range(first_row, first_row + len(texts)),
+        table.column_name(label),
+        table.column_name(place),
+        unused_columns(table, {place, label}),
+        {},
     )
 
 
