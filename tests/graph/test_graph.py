@@ -243,3 +243,12 @@ def with_edge_attr(graph):
     data.edge_attr = data.edge_weight[:, None]
     del data.edge_weight
     return data
+
+
+def test_the_bound_of_weights_that_are_learned_follows_them():
+    weight = torch.nn.Parameter(torch.ones(2))
+    graph = Graph.from_edges([(0, 1), (1, 2)], normalization="none").with_weight(weight)
+    before = graph.norm_bound
+    with torch.no_grad():
+        weight.mul_(10)
+    assert graph.norm_bound == pytest.approx(10 * before)

@@ -60,7 +60,8 @@ class DropoutNoise:
 
 
 class TorchNoise(DropoutNoise):
-    """Masks of torch's own generator: inside vmap, where every member may draw its own.
+    """Masks of torch's own generator: inside vmap, where every member may draw its own, and inside
+    torch.compile, which knows no seed.
 
     >>> from elasticgnn.features.dropout import TorchNoise
     >>> TorchNoise().keep(3, 0.0, site=0).tolist()

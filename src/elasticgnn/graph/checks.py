@@ -45,6 +45,10 @@ def check_weight(weight: Tensor, length: int, name: str = "edge_weight") -> None
     if length == 0:
         return
     numbers = all_numbers(weight)
+    if torch.compiler.is_compiling():  # asked when the code runs
+        good = ((numbers >= 0) & torch.isfinite(numbers)).all()
+        torch._assert_async(good, f"{name} must be finite and >= 0")
+        return
     low, high = torch.stack(torch.aminmax(numbers)).tolist()  # one look: on a device it waits
     if not low >= 0 or high == float("inf"):  # NaN fails the first comparison
         bad = numbers[~((numbers >= 0) & torch.isfinite(numbers))]

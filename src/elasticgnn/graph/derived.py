@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from elasticgnn.graph.graph import Graph
 
 
-@once
+@once_if_fixed
 def norm_bound(graph: "Graph") -> float:
     """An upper bound of the largest eigenvalue of the Laplacian, without a solve."""
     largest = float(graph.degree.detach().max()) if graph.num_edges else 0.0

@@ -170,7 +170,7 @@ class EMP(nn.Module):
     ) -> tuple[Graph, dict[str, Any]]:
         """The graph of a call, after dropout, and the options of its steps."""
         graph = as_graph(edge_index, len(rows), weight, self.reading)
-        if self.training and self.dropout > 0:
+        if self._dropped > 0:
             kept = torch.rand(graph.num_edges, device=rows.device) >= self.dropout
             edges = Edges(graph._tail, graph._head, graph._weight * kept)
             graph = Graph(edges, graph.num_nodes, normalization=graph.normalization)
@@ -181,8 +181,8 @@ class EMP(nn.Module):
 
     def _smooth(self, x: Tensor, edge_index: Graph | Tensor, *given: Tensor | None) -> Tensor:
         """x (n, d) or (n, R, d), as the operator reads it; weights and strengths are given."""
-        recorded = is_recorded()
-        if recorded or (torch.compiler.is_compiling() and isinstance(edge_index, Tensor)):
+        plainly = isinstance(edge_index, Tensor) or self._dropped > 0
+        if is_recorded() or (plainly and torch.compiler.is_compiling()):
             return self._smooth_traced(x, edge_index, *given)
         graph, options = self._read(x, edge_index, *given)
         penalty = self._penalty_of(x)
@@ -191,21 +191,38 @@ class EMP(nn.Module):
     def _smooth_traced(
         self, x: Tensor, edge_index: Any, weight: Tensor | None, strength: Tensor | None
     ) -> Tensor:
-        dropped = self.training and self.dropout > 0
         is_graph = isinstance(edge_index, Graph)
-        plain = is_graph or (self.reading == Reading() and edge_index.layout == torch.strided)
-        if not plain or dropped or strength is not None or (is_graph and weight is not None):
-            raise NotImplementedError(
-                "inside torch.compile, torch.export and torch.jit.trace EMP takes an edge_index "
-                "with both directions, degree normalization, no dropout of edges and no strength "
-                "per edge; build a Graph outside"
-            )
+        self._refuse_untraceable(edge_index, is_graph, weight, strength)
         rows = with_runs(x if x.dtype == torch.float64 else x.float())
-        incidence = incidence_of(edge_index, weight, rows)
+        incidence = incidence_of(
+            edge_index, weight, rows, directed=self.reading.directed, dropout=self._dropped
+        )
         penalty, bound = self._penalty_of(rows), edge_index.norm_bound if is_graph else 2.0
         sizes = traced_sizes(penalty, bound, rows, self.gamma, self.beta)
         out = iterate(rows, incidence, sizes, penalty.edge_penalty, self.K)[0]
         return out.view(x.shape).to(x.dtype)
+
+    def _refuse_untraceable(
+        self, edge_index: Any, is_graph: bool, weight: Tensor | None, strength: Tensor | None
+    ) -> None:
+        scaled = is_graph or self.reading.normalization == "degree"
+        strided = is_graph or edge_index.layout == torch.strided
+        if not scaled or not strided or strength is not None:
+            raise NotImplementedError(
+                "inside torch.compile, torch.export and torch.jit.trace EMP takes an edge_index "
+                "with degree normalization and no strength per edge"
+            )
+        plain = self.reading.directed == "error" and self._dropped == 0
+        if is_recorded() and not (plain and not (is_graph and weight is not None)):
+            raise NotImplementedError(
+                "inside torch.jit.trace EMP takes both directions of every edge and no dropout of "
+                "edges; torch.compile and torch.export take them"
+            )
+
+    @property
+    def _dropped(self) -> float:
+        """The share of edges that the next forward pass drops."""
+        return self.dropout if self.training else 0.0
 
     def _with_dual(
         self, x: Tensor, rows: Tensor, edge_index: Graph | Tensor, *given: Tensor | None

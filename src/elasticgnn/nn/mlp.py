@@ -72,6 +72,6 @@ def noise_in_use(model: nn.Module, noise: DropoutNoise | None) -> DropoutNoise |
     """`noise` while training (drawn from torch's generator if none is given), else None."""
     if not model.training:
         return None
-    if noise is None and is_batched():
+    if noise is None and (is_batched() or torch.compiler.is_compiling()):
         return TorchNoise()
     return DropoutNoise.drawn(None) if noise is None else noise

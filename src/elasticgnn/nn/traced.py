@@ -20,23 +20,65 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes, step_sizes
 
 
-def incidence_of(edge_index: Graph | Tensor, edge_weight: Tensor | None, x: Tensor) -> Incidence:
+def incidence_of(
+    edge_index: Graph | Tensor,
+    edge_weight: Tensor | None,
+    x: Tensor,
+    *,
+    directed: str = "error",
+    dropout: float = 0.0,
+) -> Incidence:
     """Both ends, halved weights and scales of the columns; x (n, R, d) gives nodes and dtype.
 
-    That both directions are there with equal weights is asserted when the code runs.
+    That both directions are there with equal weights is asserted when the code runs, unless
+    directed="symmetrize" gives an edge the mean over the directions that are there.
     """
     if isinstance(edge_index, Graph):
-        return Incidence(edge_index._tail, edge_index._head, *edge_index._cast(x.dtype))
+        return _incidence_of_graph(edge_index, edge_weight, x, dropout)
     if is_recorded():  # a compiled function keeps its refusal in the record
         return Incidence(*_scripted_incidence()(x[:, 0], edge_index, edge_weight))
     source, target = edge_index[0].long(), edge_index[1].long()
     weight = x.new_ones(edge_index.shape[1]) if edge_weight is None else edge_weight.to(x.dtype)
     weight = torch.where(source == target, 0.0, weight)
-    _assert_symmetric(source, target, weight, x.shape[0])
+    if directed == "error":
+        _assert_symmetric(source, target, weight, x.shape[0])
+        share = weight / 2
+    else:
+        share = weight / _num_directions(source, target, x.shape[0])
     tail, head = torch.minimum(source, target), torch.maximum(source, target)
-    half = weight / 2
-    degree = x.new_ones(x.shape[0]).index_add(0, tail, half).index_add(0, head, half)
-    return Incidence(tail, head, half, degree.rsqrt())
+    if dropout > 0:
+        share = share * (torch.rand_like(share) >= dropout)[edge_numbers(tail, head, x.shape[0])]
+    degree = x.new_ones(x.shape[0]).index_add(0, tail, share).index_add(0, head, share)
+    return Incidence(tail, head, share, degree.rsqrt())
+
+
+def _incidence_of_graph(
+    graph: Graph, edge_weight: Tensor | None, x: Tensor, dropout: float
+) -> Incidence:
+    tail, head = graph._tail, graph._head
+    weight, scale = graph._cast(x.dtype)
+    if edge_weight is None and dropout == 0:
+        return Incidence(tail, head, weight, scale)
+    weight = weight if edge_weight is None else edge_weight.to(x.dtype)
+    weight = weight * (torch.rand_like(weight) >= dropout)
+    if graph.normalization == "degree":
+        degree = x.new_ones(x.shape[0]).index_add(0, tail, weight).index_add(0, head, weight)
+        scale = degree.rsqrt()
+    return Incidence(tail, head, weight, scale)
+
+
+def edge_numbers(tail: Tensor, head: Tensor, num_nodes: int) -> Tensor:
+    """A number below E for every column (E,), the same for all columns of one edge."""
+    ordered, order = torch.sort(tail * num_nodes + head)
+    return torch.zeros_like(order).scatter(0, order, _rank(ordered))
+
+
+def _num_directions(source: Tensor, target: Tensor, num_nodes: int) -> Tensor:
+    """1 or 2 for every column: whether its edge has columns in the other direction too."""
+    along, _ = torch.sort(source * num_nodes + target)
+    reverse = target * num_nodes + source
+    place = torch.searchsorted(along, reverse).clamp(max=max(along.shape[0] - 1, 0))
+    return 1 + (along[place] == reverse).long() if along.shape[0] else torch.ones_like(source)
 
 
 @cache
