@@ -2,6 +2,7 @@
 
     python studies/costs.py results/costs.json [--only cora ...] [--threads 1]
     python studies/costs.py results/costs.json --grid cora elastic --sample 64
+    python studies/costs.py results/costs.json --profile citeseer gat
 
 Of every group of cells that has no search yet: processor time of one epoch (the difference of a
 longer and a shorter training of the study's fixed setting, so that loading does not count) x mean
@@ -9,7 +10,8 @@ epochs of the trainings there are x trainings left. Groups of one attacked data 
 their first attack rate. Rows that the file has are not measured again, but what is left is counted
 anew; `--only` measures some data sets.
 `--grid` trains settings spread evenly over the whole grid of one cell of table 1, one run each in
-full, and says what all settings with all runs would take.
+full, and says what all settings with all runs would take. `--profile` says which operations of
+torch an epoch of one cell spends its time in.
 """
 
 import argparse
@@ -37,6 +39,7 @@ from elasticgnn.training import TrainingPlan, fit, fit_population, make_model
 
 STUDIES = ("table1", "table2")
 SHORT, LONG, RUNS = 2, 8, 16
+PROFILED, TOP = 20, 6
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 
 
@@ -85,9 +88,15 @@ def results_of(group: CellGroup):
 
 
 def is_left(group: CellGroup) -> bool:
-    """Whether a cell of the group has no search of its own yet."""
+    """Whether a cell of the group has no search of its own in the study's present space yet."""
     own, found = results_of(group)
-    return not own or any(result.search == "fixed" for result in found)
+    return not own or not all(map(is_searched, group.models, found))
+
+
+def is_searched(model, result) -> bool:
+    """Whether a result comes from a search, of settings that the model has now."""
+    tried = [candidate.setting for candidate in result.candidates]
+    return result.search != "fixed" and set(tried) <= set(model.settings)
 
 
 def row_of(group: CellGroup, seconds: float) -> dict[str, object]:
@@ -141,6 +150,27 @@ def grid_sample(dataset: str, model: str, count: int) -> dict[str, object]:
     }
 
 
+def epoch_profile(dataset: str, model: str) -> dict[str, object]:
+    """Shares (%) of the operations that an epoch of one cell of table 1 spends most time in."""
+    spec = load_spec("table1").restricted((dataset,), (model,))
+    (group,) = cell_groups(spec)
+    work, _ = trainer(GroupTask(group, load_task(spec.protocol, dataset, 0.0)))
+    work(SHORT)
+    with torch.profiler.profile() as profiler:
+        work(PROFILED)
+    rows = sorted(profiler.key_averages(), key=lambda row: -row.self_cpu_time_total)
+    whole = sum(row.self_cpu_time_total for row in rows)
+    shares = {row.key: round(100 * row.self_cpu_time_total / whole, 1) for row in rows[:TOP]}
+    return {"cell": f"{dataset} {model}", "epochs": PROFILED, "shares": shares}
+
+
+def replace_row(record: dict, name: str, row: dict[str, object]) -> None:
+    """Puts `row` in the place of the one of the same cell."""
+    others = [other for other in record.get(name, []) if other["cell"] != row["cell"]]
+    record[name] = [*others, row]
+    print(row)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
@@ -148,6 +178,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--grid", nargs=2, metavar=("DATASET", "MODEL"))
     parser.add_argument("--sample", type=int, default=64)
+    parser.add_argument("--profile", nargs=2, metavar=("DATASET", "MODEL"))
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     record = json.loads(given.output.read_text()) if given.output.exists() else {}
@@ -163,10 +194,9 @@ def main() -> None:
         given.output.write_text(json.dumps(record, indent=1) + "\n")
 
     if given.grid:
-        found = grid_sample(*given.grid, given.sample)
-        others = [row for row in record.get("grids", []) if row["cell"] != found["cell"]]
-        record["grids"] = [*others, found]
-        print(found)
+        replace_row(record, "grids", grid_sample(*given.grid, given.sample))
+    elif given.profile:
+        replace_row(record, "profiles", epoch_profile(*given.profile))
     else:
         measure(measured, given.only, save)
     save()

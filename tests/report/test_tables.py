@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from elasticgnn.experiment import Cell, load_spec, read_result, spec_names, summarize
-from elasticgnn.experiment.results import CellResult
+from elasticgnn.experiment.results import Candidate, CellResult
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
 from elasticgnn.report.export import export_study
 from elasticgnn.report.plot import save_plot
-from elasticgnn.report.publish import BEGIN, END, publish
+from elasticgnn.report.publish import BEGIN, END, SEARCHED, publish, with_searched
 from elasticgnn.report.render import matrix, print_table, to_csv, to_latex, to_markdown, to_rows
 from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Table, are_comparable, build_entry, paired_runs
@@ -267,3 +267,17 @@ def test_every_cell_stands_under_its_model(table2):
         for model, cell in zip(models, line[1:], strict=False):  # a last column compares two
             ours = table2.entry(dataset, level, model.name).ours
             assert cell.startswith("–" if ours is None else f"{ours.mean:.1f}"), (dataset, model)
+
+
+def test_a_search_of_another_space_is_told_apart(results):
+    spec = load_spec("table1")
+    table = build_table(spec, results)
+    entry = table.entry("cora", 0.0, "gat")
+    assert table.is_of_its_space(entry)
+    foreign = replace(spec.model("gat").settings[0], attention_dropout=0.0)
+    changed = replace(entry.result, candidates=(Candidate(foreign, 10, 0.8, 0.7),))
+    assert not table.is_of_its_space(replace(entry, result=changed))
+    text = with_searched(f"{SEARCHED[0]}\n{SEARCHED[1]}", [table])
+    assert "present space" not in text
+    other = replace(table, entries=(replace(entry, result=changed),))
+    assert "not of the study's present space" in with_searched("".join(SEARCHED), [other])

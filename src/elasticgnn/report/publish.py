@@ -8,6 +8,7 @@ from pathlib import Path
 from elasticgnn.experiment.results import dump_rows
 from elasticgnn.files import write_whole
 from elasticgnn.report.claims import RULE, Judgement, claim_lines, claim_rows, judge_all
+from elasticgnn.report.costs import with_costs
 from elasticgnn.report.plot import has_results, save_plot
 from elasticgnn.report.render import (
     digits_of,
@@ -44,7 +45,7 @@ def publish(tables: Sequence[Table], folder: Path, document: Path | None = None)
     written.append(folder / "claims.json")
     if document is not None:
         text = claims_text(judged)
-        filled = with_searched(document.read_text("utf-8"), run)
+        filled = with_costs(with_searched(document.read_text("utf-8"), run), folder)
         write_whole(document, with_generated(filled, run, text))
         written.append(document)
     return written
@@ -93,7 +94,8 @@ def searched_line(table: Table, entry: Entry) -> str:
     known = [seconds for seconds in times if seconds is not None]
     each = f", {sum(known) / len(known):.1f} processor seconds each" if known else ""
     what = f"{entry.result.search}, {len(tried)} settings, {trainings} trainings"
-    return f"* {table.cell_title(entry.cell)}: {what}{each}"
+    other = "" if table.is_of_its_space(entry) else "; not of the study's present space"
+    return f"* {table.cell_title(entry.cell)}: {what}{each}{other}"
 
 
 def study_text(table: Table) -> str:

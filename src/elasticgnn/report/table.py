@@ -77,6 +77,12 @@ class Table:
         family = self.spec.model(cell.model).family
         return setting.label(elastic=family in ("elastic", "appnp"))
 
+    def is_of_its_space(self, entry: Entry) -> bool:
+        """Whether the cell's settings are of the study's space; spaces may grow after a search."""
+        space = set(self.spec.model(entry.cell.model).settings)
+        tried = () if entry.result is None else entry.result.candidates
+        return all(candidate.setting in space for candidate in tried)
+
     def remarks(self, entry: Entry) -> list[str]:
         """What the study says about this cell in particular."""
         cell = entry.cell

@@ -1,0 +1,44 @@
+"""What the searches left would take: summed by data set, and put where a page asks for it."""
+
+import json
+
+from elasticgnn.report.costs import COSTS, with_costs
+
+RECORD = {
+    "left": [
+        {"study": "table1", "group": "cora 0 gat", "left": 60, "hours_left": 0.5},
+        {"study": "table1", "group": "cora 0 sage", "left": 3, "hours_left": 0.25},
+        {"study": "table2", "group": "cora 0.1 gat", "left": 10, "hours_left": 2.0},
+    ],
+    "grids": [
+        {
+            "cell": "cora elastic",
+            "trainings": 5760,
+            "sampled": 64,
+            "sampled_epochs": 200.0,
+            "sampled_processor_seconds": 40.0,
+            "processor_hours": 1.0,
+        }
+    ],
+    "profiles": [{"cell": "cora gcn", "epochs": 20, "shares": {"aten::mm": 60.2, "other": 9.0}}],
+}
+
+
+def test_hours_are_summed_by_study_and_data_set(tmp_path):
+    (tmp_path / "costs.json").write_text(json.dumps(RECORD))
+    text = with_costs(f"before {COSTS[0]} old {COSTS[1]} after", tmp_path)
+    assert text.startswith("before ")
+    assert text.endswith(" after")
+    assert " old " not in text
+    assert "Left: 73 trainings, 2.8 processor hours." in text
+    assert "| table1 | cora | 63 | 0.75 |" in text
+    assert "| table2 | cora | 10 | 2.00 |" in text
+    assert "60 processor minutes, 30 minutes on two cores, from 64 trainings" in text
+    assert "An epoch of cora gcn, by operations: aten::mm 60 %, other 9 %." in text
+
+
+def test_a_page_that_does_not_ask_or_has_no_record_stays_as_it_is(tmp_path):
+    asking = f"{COSTS[0]} old {COSTS[1]}"
+    assert with_costs(asking, tmp_path) == asking
+    (tmp_path / "costs.json").write_text(json.dumps(RECORD))
+    assert with_costs("nothing here", tmp_path) == "nothing here"
