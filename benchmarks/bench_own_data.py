@@ -274,7 +274,8 @@ def main() -> None:
             flush=True,
         )
         if options.output is not None:
-            options.output.write_text(json.dumps(rows, indent=1) + "\n")
+            text = json.dumps(rows, indent=1).replace(": NaN", ": null")
+            options.output.write_text(text + "\n")
     inside = sum(row["inside"] for row in rows)
     print(f"{inside} of {len(rows)} intervals hold the result on nodes kept away")
 
