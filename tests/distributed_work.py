@@ -2,6 +2,7 @@
 
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
 import torch.distributed as dist
@@ -13,6 +14,7 @@ from elasticgnn.distributed import (
     PartitionFolder,
     elastic_message_passing,
     fit_parts,
+    loops,
     partition,
 )
 from elasticgnn.features import SparseFeatures
@@ -84,6 +86,10 @@ def propagate(graph: Graph, method: str, norm: str, dtype: str) -> dict[str, tor
     plain = x.detach().requires_grad_()
     alone = elastic_message_passing(plain, held, ElasticPenalty(0.3, 2.0, norm), STEPS)
     (dx_alone,) = torch.autograd.grad(alone, plain, seed)
+    with patch.object(loops, "ROOMY", 0):  # steps are forgotten and run again
+        again = elastic_message_passing(plain, held, ElasticPenalty(0.3, 2.0, norm), STEPS)
+        (dx_again,) = torch.autograd.grad(again, plain, seed)
+    assert torch.equal(dx_again, dx_alone)
     found = {"nodes": held.nodes, "signal": signal.detach(), "dx": dx, "dx_alone": dx_alone}
     return {**found, "edges": spot, "dw": dw, "lambdas": dl}
 
@@ -112,3 +118,37 @@ def every_model(folder: Path) -> dict[str, tuple[dict[str, torch.Tensor], tuple[
         curves = (*history.loss, *history.val_loss, *history.val_curve, *history.test_curve)
         found[name] = (trained.model.state_dict(), curves)
     return found
+
+
+def unequal_weights(folder: Path) -> str:
+    """What the operator says of weights that differ in one cut edge between two processes."""
+    graph = small_graph()
+    held = DistributedGraph.from_graph(graph, division(graph, "blocks"))
+    edges = held.edges
+    cut = (torch.isin(edges, held.nodes).sum(1) == 1).nonzero()[:, 0]
+    first = cut[(edges[cut, 0] * graph.num_nodes + edges[cut, 1]).argmin()]
+    weight = torch.ones(len(edges), dtype=torch.float64)
+    weight[first] += dist.get_rank()
+    x = rows_of(graph.num_nodes, 2, 0)[held.nodes]
+    try:
+        elastic_message_passing(x, held, ElasticPenalty(), 1, edge_weight=weight)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def many_exchanges(folder: Path) -> tuple[bool, list[int]]:
+    """Whether memory is shared, and which of many exchanges brought other rows than the owners'."""
+    graph, generator = small_graph(), torch.Generator().manual_seed(0)
+    held = DistributedGraph.from_graph(graph, division(graph, "random"))
+    local, wrong = held.local, []
+    for turn in range(200):
+        width = int(torch.randint(1, 40, (1,), generator=generator))
+        padded = width + turn % 3
+        expected = torch.randn(graph.num_nodes, padded, generator=generator)
+        rows = expected[torch.from_numpy(local.nodes)]
+        rows[local.owned :] = float("nan")
+        held.exchange.start(rows, width).finish()
+        if not torch.equal(rows[:, :width], expected[torch.from_numpy(local.nodes)][:, :width]):
+            wrong.append(turn)
+    return bool(held.exchange.shared), wrong

@@ -32,14 +32,14 @@ def work(function: str, rank: str, count: str, folder: str) -> None:
     dist.destroy_process_group()
 
 
-def run_together(function: str, count: int, folder: Path) -> list:
+def run_together(function: str, count: int, folder: Path, **more: str) -> list:
     """What `function` returns in each of `count` processes."""
     folder.mkdir(exist_ok=True)
     commands = [
         [sys.executable, "-c", START, function, str(rank), str(count), str(folder)]
         for rank in range(count)
     ]
-    running = [subprocess.Popen(command, env=environment()) for command in commands]
+    running = [subprocess.Popen(command, env=environment(**more)) for command in commands]
     try:
         codes = [process.wait(timeout=240) for process in running]
     finally:

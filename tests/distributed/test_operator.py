@@ -52,7 +52,9 @@ def alone(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=[2, 3, 4])
 def several(request, tmp_path_factory):
-    return run_together("every_case", request.param, tmp_path_factory.mktemp("several"))
+    """Three processes send all rows through sockets, as they do between machines."""
+    shared = {"ELASTICGNN_SHARED_MEMORY": "0" if request.param == 3 else "1"}
+    return run_together("every_case", request.param, tmp_path_factory.mktemp("several"), **shared)
 
 
 def test_bits_do_not_depend_on_the_number_of_processes_and_threads(alone, several):
@@ -142,3 +144,18 @@ def test_second_derivatives_are_refused_and_never_lost():
     out = elastic_message_passing(factor * x, graph, ElasticPenalty(0.5, 1.0), 3)
     with pytest.raises(RuntimeError, match="no second derivatives"):
         torch.autograd.grad(out.pow(2).sum(), x, create_graph=True)
+
+
+def test_weights_that_differ_between_the_sides_of_a_cut_are_refused_by_both(tmp_path):
+    said = run_together("unequal_weights", 2, tmp_path / "group")
+    assert "weight must be equal on both sides of a cut, got 1.0 for edge (" in said[0]
+    assert "here and 2.0 in process 1" in said[0]
+    assert "here and 1.0 in process 0" in said[1]
+
+
+@pytest.mark.parametrize("shared", ["1", "0"])
+def test_rows_of_any_width_arrive_one_after_another(tmp_path, shared):
+    said = run_together("many_exchanges", 2, tmp_path / "group", ELASTICGNN_SHARED_MEMORY=shared)
+    for shares, wrong in said:
+        assert shares == (shared == "1")
+        assert wrong == []

@@ -47,6 +47,16 @@ def test_training_is_that_of_the_single_process(folder, alone, name):
         torch.testing.assert_close(alone[name][0][key], weight, rtol=1e-3, atol=1e-4)
 
 
+def test_rows_that_are_forgotten_and_computed_again_have_the_same_bits(folder, alone, monkeypatch):
+    for module in ("network", "loops"):
+        monkeypatch.setattr(f"elasticgnn.distributed.{module}.ROOMY", 0)
+    found = every_model(folder / "again")
+    for name in MODELS:
+        assert found[name][1] == alone[name][1]
+        for key, weight in alone[name][0].items():
+            assert torch.equal(found[name][0][key], weight), (name, key)
+
+
 def test_early_stopping_and_resuming_give_the_undisturbed_run(folder, tmp_path):
     opened, settings = PartitionFolder(folder / "parts"), ModelSettings("elastic", 8, steps=2)
     plan = TrainingPlan(epochs=40, patience=4, ties="first")

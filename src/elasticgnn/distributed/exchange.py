@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from elasticgnn.distributed.shared_boxes import SharedBoxes
+from elasticgnn.kernels import native
+
+
+class Arriving(NamedTuple):
+    """Rows on their way from one process, and where they belong."""
+
+    packed: Tensor  # what comes: the rows, or a word that they are in the shared box
+    rows: Tensor
+    width: int
+    box: int  # address of the shared box, or 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,13 +27,15 @@ class HaloExchange:
     """Which rows go where; a process talks to its neighbours only.
 
     send[q]: local rows for process q, in the order of q's halo; receive[q]: how many rows come
-    from q, which lie one after another behind the owned rows.
+    from q, which lie one after another behind the owned rows. Rows for a process of the same
+    machine lie in memory that both share, and a message says that they are there.
     """
 
     owned: int
     send: dict[int, Tensor]
     receive: dict[int, int]
     group: Any = None
+    shared: dict[int, SharedBoxes] = field(default_factory=dict)
     count: dict[str, int] = field(default_factory=lambda: {"rows": 0, "bytes": 0, "exchanges": 0})
 
     @property
@@ -31,15 +45,42 @@ class HaloExchange:
 
     def start(self, rows: Tensor, width: int) -> Pending:
         """Begins to send the first `width` columns of boundary rows; `finish` it."""
-        outbox = [(q, rows[index, :width].contiguous()) for q, index in self.send.items()]
-        inbox = [(q, rows.new_empty(count, width)) for q, count in self.receive.items()]
-        operations = [dist.P2POp(dist.irecv, box, peer=q, group=self.group) for q, box in inbox]
-        operations += [dist.P2POp(dist.isend, box, peer=q, group=self.group) for q, box in outbox]
-        work = dist.batch_isend_irecv(operations) if operations else []
-        self.count["rows"] += sum(len(box) for _, box in outbox)
-        self.count["bytes"] += sum(box.nbytes for _, box in outbox)
         self.count["exchanges"] += 1
-        return Pending(rows[self.owned :, :width], [box for _, box in inbox], outbox, work)
+        for boxes in self.shared.values():
+            boxes.next_turn()
+        arriving = self._arriving(rows, width)
+        work = [dist.irecv(one.packed, q, self.group) for q, one in arriving.items()]
+        outbox = []
+        for q, index in self.send.items():  # receivers wait already when the rows set out
+            outbox.append(self._packed(q, rows, index, width))
+            work.append(dist.isend(outbox[-1], q, self.group))
+            self.count["rows"] += len(index)
+            self.count["bytes"] += len(index) * width * rows.element_size()
+        return Pending(list(arriving.values()), outbox, work)
+
+    def _arriving(self, rows: Tensor, width: int) -> dict[int, Arriving]:
+        """Room for what comes: the halo rows themselves where they are not longer."""
+        found, first = {}, self.owned
+        for q, count in self.receive.items():
+            halo = rows[first : first + count]
+            first += count
+            if q in self.shared:
+                address = self.shared[q].inbox(count * width * rows.element_size())
+                found[q] = Arriving(torch.empty(1, dtype=torch.uint8), halo, width, address)
+                continue
+            room = halo if width == rows.shape[1] else rows.new_empty(count, width)
+            found[q] = Arriving(room, halo, width, 0)
+        return found
+
+    def _packed(self, q: int, rows: Tensor, index: Tensor, width: int) -> Tensor:
+        """What is sent to process q: the rows, or a word that they are in the shared box."""
+        if q not in self.shared:
+            out = rows.new_empty(len(index), width)
+            pack(rows, index, width, out.data_ptr(), out)
+            return out
+        address = self.shared[q].outbox(len(index) * width * rows.element_size())
+        pack(rows, index, width, address)
+        return torch.zeros(1, dtype=torch.uint8)
 
     def fill(self, rows: Tensor) -> None:
         """Fills the halo rows of `rows` (owned + halo, ...) with their owners' rows."""
@@ -51,9 +92,8 @@ class HaloExchange:
 class Pending:
     """An exchange under way."""
 
-    halo: Tensor
-    inbox: list[Tensor]
-    outbox: list[tuple[int, Tensor]]  # kept alive until it is sent
+    arriving: list[Arriving]
+    outbox: list[Tensor]  # kept alive until it is sent
     work: list[Any]
 
     def finish(self) -> None:
@@ -61,5 +101,31 @@ class Pending:
         for work in self.work:
             work.wait()
         if self.work:
-            self.halo.copy_(torch.cat(self.inbox))
+            for one in self.arriving:
+                unpack(one)
         self.work.clear()
+
+
+def pack(rows: Tensor, index: Tensor, width: int, to: int, out: Tensor | None = None) -> None:
+    """Writes the first `width` columns of the rows `index` one after another to the address."""
+    if native is None:
+        assert out is not None
+        torch.index_select(rows[:, :width], 0, index, out=out)
+        return
+    size = rows.element_size()
+    native.halo_pack(
+        rows.data_ptr(), rows.stride(0) * size, width * size, index.data_ptr(), len(index), to
+    )
+
+
+def unpack(one: Arriving) -> None:
+    """Moves the rows that came to their place."""
+    if one.packed is one.rows:
+        return
+    if native is None:
+        one.rows[:, : one.width] = one.packed
+        return
+    size = one.rows.element_size()
+    place = (one.rows.data_ptr(), one.rows.stride(0) * size)
+    came = one.box or one.packed.data_ptr()
+    native.halo_unpack(came, one.width * size, len(one.rows), *place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,10 +12,15 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
+from elasticgnn.distributed.cut_weights import check_cut_weights
 from elasticgnn.distributed.exchange import HaloExchange
 from elasticgnn.distributed.local import LocalEdges, build_local
 from elasticgnn.distributed.part import Part, cut_parts, ranks_of_parts
+from elasticgnn.distributed.shared_boxes import share_boxes
 from elasticgnn.graph import Graph
+from elasticgnn.kernels import native
+
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +46,7 @@ class DistributedGraph:
     exchange: HaloExchange
     weight: Tensor | None  # (edges held here,) float64, or None when all are 1
     degree: Tensor  # (owned + halo,) float64, of the whole graph
+    heaviest: int  # rows and edges of the process that has most of them
     rank: int = 0
     processes: int = 1
 
@@ -89,6 +95,7 @@ class DistributedGraph:
             exchange=exchange,
             weight=weight,
             degree=torch.empty(0),
+            heaviest=largest(len(local.nodes) + local.num_edges, processes, group),
             rank=rank,
             processes=processes,
         )
@@ -128,10 +135,8 @@ class DistributedGraph:
         """A number that is at least ||L||, the same in every process."""
         if self.normalization == "degree":
             return 2.0
-        largest = self.degree.max().reshape(1) if len(self.degree) else torch.zeros(1).double()
-        if self.processes > 1:
-            dist.all_reduce(largest, dist.ReduceOp.MAX, group=self.exchange.group)
-        return 2.0 * float(largest) or 1.0
+        own = float(self.degree.max()) if len(self.degree) else 0.0
+        return 2.0 * largest(own, self.processes, self.exchange.group) or 1.0
 
     def degrees_of(self, weight: Tensor | None) -> Tensor:
         """Weights added up per node in global edge order, plus the self-loop; halo rows too."""
@@ -156,6 +161,8 @@ class DistributedGraph:
         good = torch.isfinite(weight) & (weight >= 0)
         if not bool(good.all()):
             raise ValueError(f"weight must be finite and >= 0, got {float(weight[~good][0])}")
+        if self.processes > 1:
+            check_cut_weights(weight, self.local, self.exchange)
         return replace(self, weight=weight, degree=self.degrees_of(weight))
 
     def __repr__(self) -> str:
@@ -171,6 +178,15 @@ def row_sums(values: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
     total = np.zeros(len(start) - 1)
     np.add.at(total, np.repeat(np.arange(len(total)), np.diff(start)), values)
     return total
+
+
+def largest(value: N, processes: int, group: Any) -> N:
+    """The largest of the values that the processes have."""
+    if processes == 1:
+        return value
+    found = torch.tensor([value], dtype=torch.float64)
+    dist.all_reduce(found, dist.ReduceOp.MAX, group=group)
+    return type(value)(found)
 
 
 def rank_and_processes(group: Any) -> tuple[int, int]:
@@ -192,4 +208,5 @@ def make_exchange(local: LocalEdges, rank: int, processes: int, group: Any) -> H
         rows = np.unique(row[peer == q])
         by_id = rows[np.argsort(local.nodes[rows])]
         send[q] = torch.from_numpy(by_id)
-    return HaloExchange(local.owned, send, receive, group)
+    shared = {} if native is None else share_boxes(receive, rank, group)
+    return HaloExchange(local.owned, send, receive, group, shared)

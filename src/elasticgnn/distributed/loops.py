@@ -5,6 +5,8 @@ Interior rows are computed while halo rows are under way; boundary rows follow w
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -20,6 +22,7 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes
 
 native: Any = kernels  # `Loops.native` refuses to work without
+ROOMY = 3 << 30  # bytes for the adjoint in a process; where steps leave more, some run again
 
 
 class Arrival(Protocol):
@@ -50,13 +53,20 @@ class Loops:
         self.numbers = (gamma, beta, smoothing, lambda1, *penalty.edge_penalty.line(beta))
         self.form = form_number(penalty.edge_penalty)
         self.has_dual = lambda1 > 0 and gamma > 0
-        self.scale64 = scales(graph)
-        self.scale = self.scale64.to(self.dtype)
+        self.scale = scales(graph).to(self.dtype)
         self.weight = None if graph.weight is None else graph.weight.detach().to(self.dtype)
         weights = graph.degree[: self.owned] - float(graph.normalization == "degree")
-        own = self.scale64[: self.owned]
+        own = scales(graph)[: self.owned]
         self.own_factor = (((1 - gamma) - smoothing * own * own * weights) / own).to(self.dtype)
         self.arrays = self._arrays()
+        self.stride = sys.maxsize  # every so many steps one is remembered, the others run again
+        self.states: list[Any] = []  # what was remembered; None: the beginning
+
+    def choose_stride(self, steps: int) -> None:
+        """Forgets steps where all of them would fill the memory; in all processes alike."""
+        size = self.graph.heaviest * self.padded * self.dtype.itemsize
+        if self.has_dual and steps * size > ROOMY:
+            self.stride = math.isqrt(steps - 1) + 1
 
     def _arrays(self) -> tuple[Tensor, ...]:
         local = self.graph.local

@@ -15,11 +15,16 @@ from elasticgnn.distributed.ordered_sum import sum_over_parts
 from elasticgnn.distributed.stages import Local, Propagation, flat, stages_of
 from elasticgnn.nn import ModelSettings
 
+ROOMY = 1 << 30  # bytes of hidden rows in a process; where there are more, they are computed again
+
+Noises = list[PartNoise | None]
+
 
 @dataclass(eq=False)
 class Trace:
     """Inputs and outputs of each stage: one of each per part, or one for a propagation."""
 
+    noises: Noises
     inputs: list[list[Tensor | None]] = field(default_factory=list)
     outputs: list[list[Tensor]] = field(default_factory=list)
 
@@ -38,20 +43,22 @@ class PartedNetwork:
         self.stages = stages_of(model, settings)
         self.parts: list[PartFeatures] = [folder.features(number) for number in graph.parts]
         self.parameters = [p for p in model.parameters() if p.requires_grad]
+        widths = sum(len(p) for p in self.parameters if p.ndim == 2)
+        self.forgets = 4 * graph.num_owned * widths > ROOMY  # rows between layers of a stage
 
     def forward(self, seed: int | None, epoch: int = 0) -> Trace:
         """All stages; with a seed as in training, with dropout."""
         self.model.train(seed is not None)
-        noises = [
+        noises: Noises = [
             None if seed is None else PartNoise(seed, epoch, part=part) for part in self.parts
         ]
-        trace = Trace()
+        trace = Trace(noises)
         rows: list[Tensor] = []
         for number, stage in enumerate(self.stages):
             if isinstance(stage, Propagation):
                 rows = self._propagate(stage, rows, trace)
             else:
-                rows = self._locally(stage, None if number == 0 else rows, noises, trace)
+                rows = self._locally(stage, None if number == 0 else rows, trace)
         return trace
 
     def _propagate(self, stage: Propagation, rows: list[Tensor], trace: Trace) -> list[Tensor]:
@@ -66,7 +73,6 @@ class PartedNetwork:
         self,
         stage: Local,
         rows: list[Tensor] | None,
-        noises: list[PartNoise | None],
         trace: Trace,
     ) -> list[Tensor]:
         """One stage part by part: the same small products, whoever holds a part."""
@@ -75,7 +81,8 @@ class PartedNetwork:
         for part in inputs or []:
             part.requires_grad_(torch.is_grad_enabled())
         used = features if inputs is None else inputs
-        outputs = [stage(part, noise) for part, noise in zip(used, noises, strict=True)]
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.forgets):
+            outputs = [stage(part, noise) for part, noise in zip(used, trace.noises, strict=True)]
         trace.inputs.append([None] * len(outputs) if inputs is None else list(inputs))
         trace.outputs.append(outputs)
         return outputs
@@ -98,12 +105,21 @@ class PartedNetwork:
                 (grad,) = torch.autograd.grad(out, joined, torch.cat(grads))
                 grads = by_part(grad, self.graph)
                 continue
-            for k, out in enumerate(trace.outputs[stage]):
-                grads[k] = self._part_backward(out, trace.inputs[stage][k], grads[k], own[k])
+            for k in range(len(self.parts)):
+                out, rows = self._output(trace, stage, k), trace.inputs[stage][k]
+                grads[k] = self._part_backward(out, rows, grads[k], own[k])
         total = sum_over_parts(torch.stack(own), self.graph)
         sizes = [p.numel() for p in self.parameters]
         for parameter, grad in zip(self.parameters, torch.split(total, sizes), strict=True):
             parameter.grad = grad.view_as(parameter).clone()
+
+    def _output(self, trace: Trace, stage: int, part: int) -> Tensor:
+        """A part's rows behind a local stage, with their history."""
+        if not self.forgets:
+            return trace.outputs[stage][part]
+        rows, local = trace.inputs[stage][part], self.stages[stage]
+        assert not isinstance(local, Propagation)
+        return local(self.parts[part].rows if rows is None else rows, trace.noises[part])
 
     def _part_backward(self, out: Tensor, rows: Tensor | None, grad: Tensor, own: Tensor) -> Tensor:
         """The gradient of a part's rows; that of the weights is added to `own`."""

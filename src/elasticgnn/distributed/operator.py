@@ -84,6 +84,8 @@ class DistributedSteps(torch.autograd.Function):
         if wanted[2] and not ctx.loops.has_dual:
             ctx.loops.has_dual = ctx.loops.gamma > 0  # lambda1 = 0 has a derivative by lambda1
         ctx.tape = [] if any(wanted) else None
+        if not ctx.strengths:
+            ctx.loops.choose_stride(steps)
         ctx.x = ctx.loops.load(x)
         signal = passes.forward(ctx.loops, ctx.x, steps, ctx.tape, ctx.strengths)
         return ctx.loops.unload(signal)

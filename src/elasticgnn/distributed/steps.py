@@ -9,7 +9,7 @@ from torch import Tensor
 
 from elasticgnn.distributed.exchange import Pending
 from elasticgnn.distributed.graph import DistributedGraph
-from elasticgnn.distributed.loops import Loops, Tape
+from elasticgnn.distributed.loops import Loops, Tape, scales
 from elasticgnn.distributed.ordered_sum import sum_edges, sum_nodes, sum_scalars
 
 
@@ -44,26 +44,59 @@ def forward_linear(
     return signal
 
 
+@dataclass(eq=False)
+class State:
+    """What a step with a dual begins with: s F, the weighted sums of dual rows, and the dual."""
+
+    u: Tensor
+    q: Tensor
+    dual: Tensor
+
+    @classmethod
+    def first(cls, loops: Loops, x: Tensor) -> State:
+        """That of the first step."""
+        return cls(scaled(loops, x), loops.node_rows(), loops.dual_rows())
+
+    def copy(self) -> State:
+        """The same in memory of its own."""
+        return State(self.u.clone(), self.q.clone(), self.dual.clone())
+
+
 def forward_dual(
     loops: Loops, x: Tensor, steps: int, tape: list[Tape] | None, strengths: bool
 ) -> Tensor:
     """The paper's step: two exchanges, of s F and of s Fb."""
-    u, predicted = scaled(loops, x), loops.node_rows(halo=True)
-    q, y, dual = loops.node_rows(), loops.node_rows(), loops.dual_rows()
+    state = State.first(loops, x)
+    last = (steps - 1) // loops.stride * loops.stride  # later steps stay on the tape at once
+    if tape is not None:
+        for first in range(0, last, loops.stride):
+            loops.states.append(state.copy() if first else None)
+            dual_steps(loops, x, state, loops.stride, None, False)
+    else:
+        last = 0
+    y = dual_steps(loops, x, state, steps - last, tape, strengths)
+    if tape is not None and strengths:
+        tape.append(Tape(None, state.u, state.dual))  # the dual behind the last step
+    return y
+
+
+def dual_steps(
+    loops: Loops, x: Tensor, state: State, steps: int, tape: list[Tape] | None, strengths: bool
+) -> Tensor:
+    """The signal after so many steps from `state`, which is moved on."""
+    y = loops.node_rows()
+    predicted = loops.node_rows(halo=True)
     for step in range(steps):
+        u, q, dual = state.u, state.q, state.dual
         loops.smooth(loops.start(u), u, predicted, x, q, y)
-        after, u_after = dual, u
         if tape is not None:
             tape.append(Tape(u if strengths else None, predicted, dual))
-            after = torch.empty_like(dual)
-            u_after = loops.node_rows(halo=True) if strengths else u  # padding must be 0
+            state.dual = torch.empty_like(dual)
+            state.u = loops.node_rows(halo=True) if strengths else u  # padding must be 0
         f = y if step + 1 == steps else None  # in the end the signal takes y's place
-        loops.ascend(loops.start(predicted), u_after, predicted, y, dual, after, q, f)
-        dual, u = after, u_after
-        if tape is not None:
+        loops.ascend(loops.start(predicted), state.u, predicted, y, dual, state.dual, q, f)
+        if tape is not None and step + 1 < steps:
             predicted = loops.node_rows(halo=True)
-    if tape is not None and strengths:
-        tape.append(Tape(None, predicted, dual))  # the dual behind the last step
     return y
 
 
@@ -114,7 +147,11 @@ def backward(
     interior, owned = loops.graph.local.interior, loops.owned
     dual_after = tape.pop().dual if sums is not None else None
     edge_sums = (None, None) if sums is None else (sums.edge_lambda, sums.edge_beta)
-    while tape:
+    while tape or loops.states:
+        if not tape:  # the steps before were forgotten but for their beginning
+            state = loops.states.pop() or State.first(loops, x)
+            dual_steps(loops, x, state, loops.stride, tape, False)
+            del state
         u, predicted, dual = tape.pop()
         loops.adjoint_step(loops.start(g), dual, predicted, dual_grad, g, b, h, total, *edge_sums)
         arrival = AdjointArrival(loops.start(b), g[owned:], b[owned:], h[owned:])
@@ -124,7 +161,7 @@ def backward(
         loops.correct_dual(0, interior, dual_grad, b)
         loops.smooth(arrival, h, g, None)
         loops.correct_dual(interior, owned, dual_grad, b)
-        dual_after = dual
+        dual_after = dual if sums is not None else None
     return (loops.gamma * total + g[:owned]) / loops.scale[:owned, None]
 
 
@@ -171,7 +208,7 @@ def weight_gradient(loops: Loops, sums: Sums) -> Tensor:
     if graph.normalization == "none":
         return direct
     degree = torch.zeros(len(graph.local.nodes), dtype=torch.float64)
-    own = loops.scale64[: loops.owned]
+    own = scales(graph)[: loops.owned]
     degree[: loops.owned] = -0.5 * own * own * own * sums.node_scale
     graph.exchange.fill(degree)
     low, high = graph.edge_ends

@@ -1,6 +1,8 @@
 // Binds the loops of one process's rows; arrays come as addresses, 0 for none.
 #include <nanobind/nanobind.h>
 
+#include <cstring>
+
 #include "binding/dispatch.h"
 #include "binding/supply.h"
 #include "distributed/halo.h"
@@ -135,6 +137,26 @@ void bind_adjoint(nb::module_& module) {
              });
 }
 
+// The first `width` bytes of the rows `index` one after another; rows begin every `stride` bytes.
+void pack_rows(Address rows, std::int64_t stride, std::int64_t width, Address index,
+               std::int64_t count, Address out) {
+  nb::gil_scoped_release release;
+  const char* from = at<char>(rows);
+  char* to = at<char>(out);
+  const auto* chosen = at<std::int64_t>(index);
+  for (std::int64_t k = 0; k < count; ++k)
+    std::memcpy(to + k * width, from + chosen[k] * stride, width);
+}
+
+// The way back, into consecutive rows.
+void unpack_rows(Address packed, std::int64_t width, std::int64_t count, Address rows,
+                 std::int64_t stride) {
+  nb::gil_scoped_release release;
+  const char* from = at<char>(packed);
+  char* to = at<char>(rows);
+  for (std::int64_t k = 0; k < count; ++k) std::memcpy(to + k * stride, from + k * width, width);
+}
+
 }  // namespace
 
 void bind_distributed(nb::module_& module) {
@@ -145,6 +167,8 @@ void bind_distributed(nb::module_& module) {
       .def(nb::init<std::int64_t, std::int64_t, std::int64_t, int>());
   bind_forward(module);
   bind_adjoint(module);
+  module.def("halo_pack", &pack_rows, "rows, stride, width, index, count, out; sizes in bytes");
+  module.def("halo_unpack", &unpack_rows, "packed, width, count, rows, stride; sizes in bytes");
   module.def("halo_keep_mask", [](std::uint64_t key, std::uint32_t threshold, std::int64_t rows,
                                   Address first, Address start, Address keep, int threads) {
     static const auto kernel = ELASTICGNN_PICK(halo_keep_mask);

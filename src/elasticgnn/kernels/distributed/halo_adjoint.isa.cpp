@@ -57,11 +57,19 @@ HALO_INLINE Derivatives<T> apply_jacobian(const HaloSizes<T>& sizes, const R& ro
           (sizes.start_beta * sizes.lambda1 - sizes.slope_beta * length) * along};
 }
 
+template <class R, class T>
+struct NearRows {
+  Ahead<R, T> g, predicted;
+};
+
 template <Shape S, class T, class R>
 HALO_INLINE void adjoint_edges(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
-                               const HaloAdjoint<T>& a, std::int64_t i) {
+                               const HaloAdjoint<T>& a, const NearRows<R, T>& near_rows,
+                               std::int64_t i) {
   const std::int64_t stride = row.stride();
   for (std::int64_t e = graph.lead[i]; e < graph.lead[i + 1]; ++e) {
+    near_rows.g.fetch(e);
+    near_rows.predicted.fetch(e);
     const std::int64_t j = graph.other[e];
     const T flow = sizes.gamma * (graph.weight == nullptr ? T(1) : graph.weight[e]);
     T* t = a.dual_grad + e * stride;
@@ -83,7 +91,7 @@ HALO_INLINE void adjoint_edges(const HaloGraph<T>& graph, const HaloSizes<T>& si
 
 template <class T, class R>
 HALO_INLINE void finish_turn(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
-                             const HaloAdjoint<T>& a, std::int64_t i) {
+                             const HaloAdjoint<T>& a, const Ahead<R, T>& duals, std::int64_t i) {
   using Vec = typename R::Vec;
   const std::int64_t stride = row.stride(), first = graph.lead[i];
   const T reach = sizes.beta * (graph.scale[i] * graph.scale[i]);
@@ -92,8 +100,9 @@ HALO_INLINE void finish_turn(const HaloGraph<T>& graph, const HaloSizes<T>& size
     Vec sum[kPiece];
     for (int v = 0; v < count; ++v) sum[v] = Vec{};
     for (std::int64_t p = graph.start[i]; p < graph.start[i + 1]; ++p) {
+      if (piece == 0) duals.fetch(p);
       const std::int64_t e = graph.edge[p];
-      const T sign = e < first ? T(-1) : T(1);
+      const T sign = sign_of<T>(e, first);
       for (int v = 0; v < count; ++v)
         sum[v] += sign * row.load(a.dual_grad + e * stride, piece + v);
     }
@@ -111,16 +120,22 @@ HALO_INLINE void finish_turn(const HaloGraph<T>& graph, const HaloSizes<T>& size
 template <Shape S, class T, class R>
 void adjoint_all(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
                  const R& row, const HaloAdjoint<T>& a) {
+  const std::int64_t edges = graph.lead[pass.end];
+  const NearRows<R, T> near_rows{{row, a.g, graph.other, edges},
+                                 {row, a.predicted, graph.other, edges}};
+  const Ahead<R, T> duals{row, a.dual_grad, graph.edge, graph.start[pass.end]};
   lead_and_finish(
-      graph, pass, [&](std::int64_t i) { adjoint_edges<S>(graph, sizes, row, a, i); },
-      [&](std::int64_t i) { finish_turn(graph, sizes, row, a, i); });
+      graph, pass, [&](std::int64_t i) { adjoint_edges<S>(graph, sizes, row, a, near_rows, i); },
+      [&](std::int64_t i) { finish_turn(graph, sizes, row, a, duals, i); });
 }
 
 template <class T, class R>
 HALO_INLINE void correct_dual(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
-                              const HaloAdjoint<T>& a, std::int64_t i) {
+                              const HaloAdjoint<T>& a, const Ahead<R, T>& near_rows,
+                              std::int64_t i) {
   const std::int64_t stride = row.stride();
   for (std::int64_t e = graph.lead[i]; e < graph.lead[i + 1]; ++e) {
+    near_rows.fetch(e);
     const std::int64_t j = graph.other[e];
     const T flow = sizes.gamma * (graph.weight == nullptr ? T(1) : graph.weight[e]);
     T* t = a.dual_grad + e * stride;
@@ -147,7 +162,9 @@ template <class T>
 void halo_correct_dual(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
                        const HaloAdjoint<T>& a) {
   with_halo_row<T>(pass.width, [&](const auto& row) {
-    each_node(pass, [&](std::int64_t i) { correct_dual(graph, sizes, row, a, i); });
+    using R = std::decay_t<decltype(row)>;
+    const Ahead<R, T> near_rows{row, a.b, graph.other, graph.lead[pass.end]};
+    each_node(pass, [&](std::int64_t i) { correct_dual(graph, sizes, row, a, near_rows, i); });
   });
 }
 

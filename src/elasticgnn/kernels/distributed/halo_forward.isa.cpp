@@ -13,7 +13,8 @@ constexpr int kPiece = 8;
 // registers.
 template <class T, class R>
 HALO_INLINE void smooth_node(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
-                             const HaloForward<T>& a, std::int64_t i) {
+                             const HaloForward<T>& a, const Ahead<R, T>& near_rows,
+                             std::int64_t i) {
   using Vec = typename R::Vec;
   const std::int64_t stride = row.stride(), begin = graph.start[i], end = graph.start[i + 1];
   const T scale = graph.scale[i], own_factor = graph.own_factor[i], reach = sizes.smoothing * scale,
@@ -23,6 +24,7 @@ HALO_INLINE void smooth_node(const HaloGraph<T>& graph, const HaloSizes<T>& size
     Vec sum[kPiece];
     for (int v = 0; v < count; ++v) sum[v] = Vec{};
     for (std::int64_t p = begin; p < end; ++p) {
+      if (piece == 0) near_rows.fetch(p);
       const T* near = a.u + graph.column[p] * stride;
       if (graph.weight == nullptr) {
         for (int v = 0; v < count; ++v) sum[v] += row.load(near, piece + v);
@@ -46,12 +48,14 @@ HALO_INLINE void smooth_node(const HaloGraph<T>& graph, const HaloSizes<T>& size
 // dual <- project(dual + beta (u_i - u_j)) for the edges that node i leads.
 template <Shape S, class T, class R>
 HALO_INLINE void ascend_edges(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
-                              const HaloForward<T>& a, std::int64_t i) {
+                              const HaloForward<T>& a, const Ahead<R, T>& near_rows,
+                              std::int64_t i) {
   using Vec = typename R::Vec;
   const std::int64_t stride = row.stride();
   const T* own = a.predicted + i * stride;
   const Shrink<T, S> shrink{sizes};
   for (std::int64_t e = graph.lead[i]; e < graph.lead[i + 1]; ++e) {
+    near_rows.fetch(e);
     const T *near = a.predicted + graph.other[e] * stride, *old = a.dual_in + e * stride;
     T* out = a.dual_out + e * stride;
     Vec squares{};
@@ -74,7 +78,7 @@ HALO_INLINE void ascend_edges(const HaloGraph<T>& graph, const HaloSizes<T>& siz
 // q = sum of the node's dual rows, away from it; u = s (y - gamma s q).
 template <class T, class R>
 HALO_INLINE void finish_node(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
-                             const HaloForward<T>& a, std::int64_t i) {
+                             const HaloForward<T>& a, const Ahead<R, T>& duals, std::int64_t i) {
   using Vec = typename R::Vec;
   const std::int64_t stride = row.stride(), first = graph.lead[i];
   const T scale = graph.scale[i], damp = sizes.gamma * scale;
@@ -83,10 +87,11 @@ HALO_INLINE void finish_node(const HaloGraph<T>& graph, const HaloSizes<T>& size
     Vec sum[kPiece];
     for (int v = 0; v < count; ++v) sum[v] = Vec{};
     for (std::int64_t p = graph.start[i]; p < graph.start[i + 1]; ++p) {
+      if (piece == 0) duals.fetch(p);
       const std::int64_t e = graph.edge[p];
       const T* dual = a.dual_out + e * stride;
-      T weight = graph.weight == nullptr ? T(1) : graph.weight[e];
-      weight = e < first ? -weight : weight;
+      T weight = sign_of<T>(e, first);
+      if (graph.weight != nullptr) weight *= graph.weight[e];
       for (int v = 0; v < count; ++v) sum[v] += weight * row.load(dual, piece + v);
     }
     for (int v = 0; v < count; ++v) {
@@ -102,9 +107,11 @@ HALO_INLINE void finish_node(const HaloGraph<T>& graph, const HaloSizes<T>& size
 template <Shape S, class T, class R>
 void ascend_all(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
                 const R& row, const HaloForward<T>& a) {
+  const Ahead<R, T> near_rows{row, a.predicted, graph.other, graph.lead[pass.end]},
+      duals{row, a.dual_out, graph.edge, graph.start[pass.end]};
   lead_and_finish(
-      graph, pass, [&](std::int64_t i) { ascend_edges<S>(graph, sizes, row, a, i); },
-      [&](std::int64_t i) { finish_node(graph, sizes, row, a, i); });
+      graph, pass, [&](std::int64_t i) { ascend_edges<S>(graph, sizes, row, a, near_rows, i); },
+      [&](std::int64_t i) { finish_node(graph, sizes, row, a, duals, i); });
 }
 
 }  // namespace
@@ -113,7 +120,9 @@ template <class T>
 void halo_smooth(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
                  const HaloForward<T>& a) {
   with_halo_row<T>(pass.width, [&](const auto& row) {
-    each_node(pass, [&](std::int64_t i) { smooth_node(graph, sizes, row, a, i); });
+    using R = std::decay_t<decltype(row)>;
+    const Ahead<R, T> near_rows{row, a.u, graph.column, graph.start[pass.end]};
+    each_node(pass, [&](std::int64_t i) { smooth_node(graph, sizes, row, a, near_rows, i); });
   });
 }
 

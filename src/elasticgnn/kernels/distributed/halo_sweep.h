@@ -53,10 +53,29 @@ void lead_and_finish(const HaloGraph<T>& graph, const HaloPass& pass, const Lead
   }
 }
 
+// Rows that random numbers `index` choose, asked for a few entries before they are read: the caches
+// cannot guess them. `last` is the end of the numbers.
 template <class R, class T>
-HALO_INLINE void prefetch_row(const R& row, const T* at) {
-  for (int byte = 0; byte < int(row.count() * sizeof(typename R::Vec)); byte += 64)
-    __builtin_prefetch(reinterpret_cast<const char*>(at) + byte);
+struct Ahead {
+  const R& row;
+  const T* rows;
+  const std::int32_t* index;
+  std::int64_t last;
+  HALO_INLINE void fetch(std::int64_t p) const {
+    const std::int64_t distance = row.stride() * sizeof(T) <= 64 ? 40 : 16;
+    if (p + distance >= last) return;
+    const auto* at = reinterpret_cast<const char*>(rows + index[p + distance] * row.stride());
+    for (std::int64_t byte = 0; byte < row.stride() * std::int64_t(sizeof(T)); byte += 64)
+      __builtin_prefetch(at + byte);
+  }
+};
+
+// +1 for an edge that its node leads, which are those from `first` on, else -1: no branch, since
+// the loops over a node's edges would guess it wrong about once a node.
+template <class T>
+HALO_INLINE T sign_of(std::int64_t e, std::int64_t first) {
+  constexpr T signs[2] = {T(1), T(-1)};
+  return signs[e < first];
 }
 
 }  // namespace
