@@ -2,7 +2,7 @@
 
 Ratios of processor seconds are what counts on a shared machine: a process that waits for a core
 does no work. Writes results/distributed.json.
-    python benchmarks/bench_distributed.py [--edges 1e7] [--only speed physics training kills large]
+    python benchmarks/bench_distributed.py [--edges 1e7] [--only speed physics memory training …]
 """
 
 import argparse
@@ -10,67 +10,54 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from distributed_graphs import road_graph
+from distributed_groups import QUIET, children, free_port, peak_of, run_group, said_by_first
 
 from elasticgnn import Graph
 from elasticgnn.data import NodeTask, load
 from elasticgnn.distributed import write_partition
+from elasticgnn.distributed.checkpoint import metadata_of
 from elasticgnn.training.model_file import read_model_file
 
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT / "results" / "distributed.json"
-JOBS = ("speed", "physics", "training", "kills", "large")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return int(door.getsockname()[1])
-
-
-def start_group(command: list[str], processes: int, **more: str) -> list[subprocess.Popen[bytes]]:
-    """Processes of one thread that form a group over loopback."""
-    port = str(free_port())
-    known = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1"}
-    base = {**os.environ, **known, "MASTER_PORT": port, "WORLD_SIZE": str(processes), **more}
-    return [
-        subprocess.Popen([sys.executable, *command], env={**base, "RANK": str(rank)})
-        for rank in range(processes)
-    ]
-
-
-def run_group(command: list[str], processes: int, **more: str) -> None:
-    codes = [process.wait() for process in start_group(command, processes, **more)]
-    assert codes == [0] * processes, codes
+JOBS = ("speed", "physics", "memory", "training", "kills", "large")
 
 
 def operator_times(folder: Path, cases: list[list[object]], work: Path) -> dict[str, object]:
-    """Times of one and two processes, their ratios, and bytes against 2 H d b a step."""
+    """Times of the single-process operator and of one and two processes, and their ratios."""
     found: dict[str, object] = {}
-    for processes in (1, 2):
-        command = [str(ROOT / "distributed_work.py"), "speed", str(folder), str(work / "out")]
+    for job, processes in (("single", 1), ("speed", 1), ("speed", 2)):
+        command = [str(ROOT / "distributed_work.py"), job, str(folder), str(work / job)]
         run_group(command, processes, CASES=json.dumps(cases))
-        files = [work / f"out-{processes}-{rank}.json" for rank in range(processes)]
-        found[str(processes)] = [json.loads(file.read_text()) for file in files]
+        files = [work / f"{job}-{processes}-{rank}.json" for rank in range(processes)]
+        found[job if job == "single" else str(processes)] = [
+            json.loads(file.read_text()) for file in files
+        ]
     return {**found, "ratios": ratios(found)}
 
 
 def ratios(found: dict[str, object]) -> dict[str, dict[str, float]]:
-    (alone,), pair = found["1"], found["2"]  # type: ignore[misc]
+    """One process against the slower of two, by the clock and in processor time."""
+    (single,), (alone,), pair = found["single"], found["1"], found["2"]  # type: ignore[misc]
     names = [name for name, value in alone.items() if isinstance(value, dict)]
     return {
         name: {
             "cpu": min(alone[name]["cpu"]) / max(min(one[name]["cpu"]) for one in pair),
             "wall": min(alone[name]["wall"]) / max(min(one[name]["wall"]) for one in pair),
+            "single_cpu": min(single[name]["cpu"]) / max(min(one[name]["cpu"]) for one in pair),
+            "single_wall": min(single[name]["wall"]) / max(min(one[name]["wall"]) for one in pair),
             "bytes": sum(one[name]["bytes"] for one in pair),
+            "bytes_of_model": sum(one[name]["bytes_of_model"] for one in pair),
             "peak": max(one["peak"] for one in pair) / alone["peak"],
         }
         for name in names
@@ -97,7 +84,7 @@ def measure_physics(work: Path) -> dict[str, object]:
     return operator_times(work / "physics", [[5, 5, False], [64, 3, False]], work)
 
 
-def train(folder: Path, model: Path, processes: int, epochs: int) -> list[str]:
+def train(folder: Path, model: Path, epochs: int) -> list[str]:
     sizes = ["--epochs", str(epochs), "--checkpoint-every", "2", "-o", str(model), "--json"]
     return ["-m", "elasticgnn", "train", str(folder), *sizes]
 
@@ -108,65 +95,93 @@ def same_weights(first: Path, second: Path) -> bool:
 
 
 def measure_training(work: Path) -> dict[str, object]:
-    """The same weights for 1, 2 and 4 processes, and their accuracy."""
+    """Curves and weights of 1, 2 and 4 processes, beside those of the single process."""
     found: dict[str, object] = {}
-    for name in ("pubmed", "coauthor-physics"):
+    for name, epochs in (("pubmed", 100), ("coauthor-physics", 30)):
         write_partition(load(name), work / name, parts=8)
         models = {p: work / f"{name}-{p}" for p in (1, 2, 4)}
-        for processes, model in models.items():
-            run_group(train(work / name, model, processes, 20), processes)
+        said = {p: said_by_first(train(work / name, models[p], epochs), p) for p in models}
+        curve = [str(ROOT / "distributed_work.py"), "curve", name, str(work / "curve")]
+        run_group(curve, 1, EPOCHS=str(epochs))
+        alone = json.loads((work / "curve-1-0.json").read_text())
+        pairs = list(zip(said[1]["loss"], alone["loss"], strict=True))
         found[name] = {
-            "test": read_model_file(models[1])[0]["facts"]["test_accuracy"],
+            "epochs": epochs,
+            "test": {str(p): said[p]["test"] for p in models},
+            "single_process_test": alone["test"],
+            "largest_difference_of_losses": max(abs(one - other) for one, other in pairs),
+            "last_loss": said[1]["loss"][-1],
+            "same_curve": [
+                all(said[p][curve] == said[1][curve] for curve in ("loss", "val_loss"))
+                for p in (2, 4)
+            ],
             "same_weights": [same_weights(models[1], models[p]) for p in (2, 4)],
         }
     return found
 
 
-def measure_kills(work: Path, kills: int = 5, epochs: int = 30) -> dict[str, object]:
-    """A random process killed at random moments; the end must equal the undisturbed run's."""
+def measure_kills(work: Path, kills: int = 5, epochs: int = 150) -> dict[str, object]:
+    """SIGKILL for a random process at random moments; torchrun starts the group again each time."""
     write_partition(load("cora"), work / "cora", parts=8)
     whole, broken, chance = work / "whole", work / "broken", random.Random(0)
-    run_group(train(work / "cora", whole, 2, epochs), 2)
-    survivors = []
+    run_group(train(work / "cora", whole, epochs), 2)
+    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", str(kills)]
+    launch += ["--master-port", str(free_port()), *train(work / "cora", broken, epochs)]
+    group = subprocess.Popen([sys.executable, *launch], env={**os.environ, **QUIET})
+    state, moments = work / "broken.checkpoint", []
     for _ in range(kills):
-        group = start_group(train(work / "cora", broken, 2, epochs), 2)
-        time.sleep(chance.uniform(5, 30))
+        epoch = wait_for_next_epoch(state, group, chance.uniform(0.5, 4.0))
         victim = chance.randrange(2)
-        group[victim].send_signal(signal.SIGKILL)
-        began = time.monotonic()
-        group[1 - victim].wait()
-        group[victim].wait()
-        survivors.append(time.monotonic() - began)
-    run_group(train(work / "cora", broken, 2, epochs), 2)
-    return {"kills": kills, "survivor_ends_s": survivors, "same": same_weights(whole, broken)}
+        os.kill(children(group.pid)[victim], signal.SIGKILL)
+        moments.append({"rank": victim, "after_epoch": epoch})
+    assert group.wait() == 0
+    return {"kills": moments, "epochs": epochs, "same": same_weights(whole, broken)}
 
 
-def peak_of(command: list[str], processes: int) -> dict[str, object]:
-    """Seconds, and the peak memory of each process in bytes, as the kernel counted them."""
-    began = time.monotonic()
-    peaks = []
-    for process in start_group(command, processes):
-        _, status, used = os.wait4(process.pid, 0)
-        assert status == 0, (command, status)
-        peaks.append(1024 * used.ru_maxrss)
-    return {"seconds": time.monotonic() - began, "peaks": peaks}
+def wait_for_next_epoch(state: Path, group: subprocess.Popen[bytes], longer: float) -> int:
+    """Until a new checkpoint is there, and a random moment more; the last checkpoint's epoch."""
+    before = state.stat().st_mtime_ns if state.exists() else 0
+    while not state.exists() or state.stat().st_mtime_ns == before:
+        assert group.poll() is None
+        time.sleep(0.01)
+    time.sleep(longer)
+    return len(json.loads(metadata_of(state.read_bytes())["epochs"]))
 
 
-def measure_large(edges: int, work: Path) -> dict[str, object]:
-    """A graph from arrays on disk to parts to one epoch of two processes."""
+def save_road_files(edges: int, work: Path) -> tuple[dict[str, int], list[str]]:
+    """A road-like task as .npy files, its size, and the command that partitions it."""
     graph = road_graph(edges)
     task = road_task(graph)
     np.save(work / "edges.npy", torch.stack([graph.tail, graph.head]).numpy())
     np.save(work / "x.npy", task.features.numpy())
     np.save(work / "y.npy", task.labels.numpy())
-    size = {"nodes": graph.num_nodes, "edges": graph.num_edges}
-    del graph, task
     files = [str(work / "edges.npy"), "--features", str(work / "x.npy")]
     files += ["--labels", str(work / "y.npy"), "--method", "blocks", "--parts", "64"]
     command = ["-m", "elasticgnn", "partition", *files, "-o", str(work / "parts")]
-    cut = peak_of(command, 1)
-    epoch = peak_of(train(work / "parts", work / "model", 2, 1), 2)
-    return {**size, "partition": cut, "epoch_of_two": epoch}
+    return {"nodes": graph.num_nodes, "edges": graph.num_edges}, command
+
+
+def measure_large(edges: int, work: Path, counts: tuple[int, ...] = (2,)) -> dict[str, object]:
+    """From arrays on disk to parts to one epoch: seconds and peak memory of every process."""
+    size, command = save_road_files(edges, work)
+    found: dict[str, object] = {**size, "partition": peak_of(command, 1)}
+    for count in counts:
+        found[f"epoch_of_{count}"] = peak_of(
+            train(work / "parts", work / f"model{count}", 1), count
+        )
+    return found
+
+
+def measure_memory(edges: int, work: Path) -> dict[str, object]:
+    """The larger of two processes, and the partitioner, against the single process."""
+    found: dict[str, Any] = measure_large(edges, work, (1, 2))
+    (alone,) = found["epoch_of_1"]["peaks"]
+    found["ratios"] = {
+        "partition": max(found["partition"]["peaks"]) / alone,
+        "larger_of_two": max(found["epoch_of_2"]["peaks"]) / alone,
+    }
+    found["same_weights"] = same_weights(work / "model1", work / "model2")
+    return found
 
 
 def main() -> None:
@@ -178,16 +193,17 @@ def main() -> None:
     jobs = {
         "speed": lambda work: measure_speed(int(chosen.edges), work),
         "physics": measure_physics,
+        "memory": lambda work: measure_memory(int(chosen.edges), work),
         "training": measure_training,
         "kills": measure_kills,
         "large": lambda work: measure_large(int(chosen.large_edges), work),
     }
-    found = json.loads(RESULT.read_text()) if RESULT.exists() else {}
     for name in chosen.only:
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = {"load": os.getloadavg()[0], **jobs[name](Path(folder))}
-        RESULT.write_text(json.dumps(found, indent=1) + "\n")
-        print(name, json.dumps(found[name].get("ratios", found[name])))
+            measured = {"load": os.getloadavg()[0], **jobs[name](Path(folder))}
+        found = json.loads(RESULT.read_text()) if RESULT.exists() else {}  # jobs may run apart
+        RESULT.write_text(json.dumps({**found, name: measured}, indent=1) + "\n")
+        print(name, json.dumps(measured.get("ratios", measured)))
 
 
 if __name__ == "__main__":

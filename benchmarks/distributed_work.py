@@ -14,8 +14,12 @@ import torch
 import torch.distributed as dist
 
 from elasticgnn import ElasticPenalty
+from elasticgnn import elastic_message_passing as single_process
+from elasticgnn.data import NodeTask, load, paper_split
 from elasticgnn.distributed import DistributedGraph, PartitionFolder, elastic_message_passing
 from elasticgnn.distributed.group import process_group
+from elasticgnn.nn import ModelSettings, build_model
+from elasticgnn.training import TrainingPlan, fit
 
 PENALTY, STEPS = ElasticPenalty(0.5, 3.0), 10
 
@@ -44,7 +48,49 @@ def timed(graph: DistributedGraph, width: int, rounds: int, gradient: bool) -> d
         wall.append(time.perf_counter() - begin)
         cpu.append(time.process_time() - cpu_begin)
         sent = graph.exchange.count["bytes"] - before
-    return {"wall": wall[1:], "cpu": cpu[1:], "bytes": sent, "halo": graph.num_halo}
+    boundary = sum(len(rows) for rows in graph.exchange.send.values())
+    model = (4 if gradient else 2) * STEPS * boundary * width * x.element_size()
+    return {"wall": wall[1:], "cpu": cpu[1:], "bytes": sent, "bytes_of_model": model}
+
+
+def timed_single(task: NodeTask, width: int, rounds: int, gradient: bool) -> dict[str, object]:
+    """The same of the operator for one process."""
+    x = torch.randn(task.num_nodes, width, generator=torch.Generator().manual_seed(0))
+    x.requires_grad_(gradient)
+    wall, cpu = [], []
+    for _ in range(rounds + 1):
+        begin, cpu_begin = time.perf_counter(), time.process_time()
+        out = single_process(x, task.graph, PENALTY, STEPS)
+        if gradient:
+            torch.autograd.grad(out.sum(), x)
+        wall.append(time.perf_counter() - begin)
+        cpu.append(time.process_time() - cpu_begin)
+    return {"wall": wall[1:], "cpu": cpu[1:]}
+
+
+def cases() -> list[tuple[str, int, int, bool]]:
+    """Name, columns, rounds and whether with gradient of the cases to time."""
+    return [
+        (f"{width}{'-gradient' if gradient else ''}", width, rounds, gradient)
+        for width, rounds, gradient in json.loads(os.environ["CASES"])
+    ]
+
+
+def single(folder: Path) -> dict[str, object]:
+    """Times of the operator for one process."""
+    task = PartitionFolder(folder).task()
+    return {name: timed_single(task, *case) for name, *case in cases()}
+
+
+def curve(name: Path) -> dict[str, object]:
+    """Losses and accuracy of the single process on the first split of seed 0."""
+    task, generator = load(str(name)), torch.Generator().manual_seed(0)
+    split = paper_split(task, torch.Generator().manual_seed(0))
+    model = build_model(
+        ModelSettings(lambda1=3.0, lambda2=3.0), task.num_features, task.num_classes, generator
+    )
+    history = fit(model, task, split, TrainingPlan(epochs=int(os.environ["EPOCHS"])), generator)
+    return {"loss": history.loss, "test": history.test_accuracy}
 
 
 def speed(folder: Path) -> dict[str, object]:
@@ -55,9 +101,8 @@ def speed(folder: Path) -> dict[str, object]:
         "edges": graph.local.num_edges,
         "halo": graph.num_halo,
     }
-    for case in json.loads(os.environ["CASES"]):
-        width, rounds, gradient = case
-        found[f"{width}{'-gradient' if gradient else ''}"] = timed(graph, width, rounds, gradient)
+    for name, *case in cases():
+        found[name] = timed(graph, *case)
     found["peak"] = peak_bytes()
     found["cpu"] = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     return found
@@ -67,5 +112,5 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     job, where, out = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     with process_group() as (rank, processes):
-        result = {"speed": speed}[job](where)
+        result = {"speed": speed, "single": single, "curve": curve}[job](where)
         out.with_name(f"{out.name}-{processes}-{rank}.json").write_text(json.dumps(result))

@@ -117,12 +117,12 @@ def network_formats() -> dict[str, Format]:
 
 def partition_formats() -> dict[str, Format]:
     """What `elasticgnn partition` and training on parts read."""
-    from elasticgnn.distributed.large_edges import read_large_graph
+    from elasticgnn.distributed.large_edges import pairs_of
     from elasticgnn.distributed.manifest import read_manifest
 
     edges = npy(np.array([[0, 1, 2], [1, 2, 3]]))
     return {
-        "large edges": Format("e.npy", edges, lambda path: read_large_graph(path, None)),
+        "large edges": Format("e.npy", edges, lambda path: list(pairs_of(path, 4))),
         "manifest": Format("manifest.json", manifest(), lambda path: read_manifest(path.parent)),
         "checkpoint": Format("c.checkpoint", checkpoint(), read_checkpoint_file),
     }

@@ -1,6 +1,8 @@
 """Partition folders: whole, the same task again, refused when changed, resumed when unfinished."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow
@@ -9,9 +11,12 @@ import torch
 from pyarrow import parquet
 
 from distributed_work import small_graph, small_task
+from elasticgnn import Graph
 from elasticgnn.cli.__main__ import main
+from elasticgnn.data import NodeTask
 from elasticgnn.distributed import PartitionFolder, verify_partition, write_partition
-from elasticgnn.distributed.large_edges import read_large_graph
+from elasticgnn.distributed.edge_store import merge_file
+from elasticgnn.distributed.file_source import partition_files
 from elasticgnn.distributed.noise import PartNoise
 from elasticgnn.features import DropoutNoise, feature_product
 
@@ -90,20 +95,117 @@ def test_a_folder_of_something_else_is_refused(tmp_path, folder):
         write_partition(small_task(), tmp_path / "mine", parts=4)
 
 
-def test_edges_in_arrays_are_read_in_chunks_like_any_graph(tmp_path, monkeypatch):
-    monkeypatch.setattr("elasticgnn.distributed.large_edges.CHUNK", 17)
+def read_graph(path, num_nodes):
+    """The graph of an edge file, sorted and merged in a folder beside it."""
+    with TemporaryDirectory(dir=path.parent) as workshop:
+        store = merge_file(path, num_nodes, Path(workshop))
+        pieces = list(store.pieces())
+        index = np.stack([np.concatenate([piece[k] for piece in pieces]) for k in range(2)])
+        weight = np.concatenate([store.weight_of(piece) for piece in pieces])
+        graph = Graph.from_edge_index(
+            torch.from_numpy(index), num_nodes, torch.from_numpy(weight), undirected=True
+        )
+        assert store.fingerprint == graph.fingerprint
+        assert store.num_edges == graph.num_edges
+        assert store.is_unit == graph.is_unweighted
+        degree = np.diff(graph._slots.start.numpy())
+        assert np.array_equal(store.degree, degree)
+        assert (np.diff(index[0] * num_nodes + index[1]) > 0).all()
+    return graph
+
+
+@pytest.fixture(params=[(17, 9), (1 << 20, 1 << 20)], ids=["many buckets", "one bucket"])
+def small_memory(request, monkeypatch):
+    """Chunks and buckets of a few rows, or all rows at once."""
+    monkeypatch.setattr("elasticgnn.distributed.large_edges.CHUNK", request.param[0])
+    monkeypatch.setattr("elasticgnn.distributed.edge_store.BUCKET", request.param[1])
+    monkeypatch.setattr("elasticgnn.distributed.file_source.ROWS", request.param[1])
+
+
+def test_edges_in_arrays_are_merged_on_the_disk_like_any_graph(tmp_path, small_memory):
     graph = small_graph()
     once = torch.stack([graph.tail, graph.head]).numpy()
     loops = np.array([[3], [3]])
-    for rows in (once, np.concatenate([once, once[::-1]], 1).T, np.concatenate([once, loops], 1)):
+    mixed = once[:, np.random.default_rng(0).permutation(once.shape[1])]
+    for rows in (
+        once,
+        mixed[::-1],
+        np.concatenate([once, mixed[::-1]], 1).T,
+        np.concatenate([once, loops], 1).astype(np.uint16),
+    ):
         np.save(tmp_path / "edges.npy", rows)
-        assert read_large_graph(tmp_path / "edges.npy", 46) == graph
+        assert read_graph(tmp_path / "edges.npy", 46) == graph
     np.save(tmp_path / "edges.npy", np.concatenate([once, once[:, :1]], 1))
     double = graph.weight.clone()
     double[0] = 2
-    assert read_large_graph(tmp_path / "edges.npy", 46) == graph.with_weight(double)
+    assert read_graph(tmp_path / "edges.npy", 46) == graph.with_weight(double)
     with pytest.raises(ValueError, match=r"must name nodes 0\.\.9"):
-        read_large_graph(tmp_path / "edges.npy", 10)
+        read_graph(tmp_path / "edges.npy", 10)
+
+
+@pytest.mark.parametrize("method", ["metis", "clusters", "blocks"])
+@pytest.mark.parametrize("repeated", [False, True], ids=["unit", "weighted"])
+def test_files_give_the_folder_of_the_task_in_memory(tmp_path, small_memory, method, repeated):
+    graph, files = small_graph(), save_files(tmp_path)
+    if repeated:
+        rows = np.load(files[0])
+        np.save(files[0], np.concatenate([rows, rows[:, 3:9]], 1))
+        graph = read_graph(files[0], 46)
+    features, labels = (torch.from_numpy(np.load(file)) for file in files[1:])
+    task = NodeTask("edges", graph, features, labels, ("0", "1"))
+    kinds = {"parts": 5, "method": method}
+    expected = write_partition(task, tmp_path / "memory", own_files=True, **kinds)
+    assert partition_files(*files, tmp_path / "disk", **kinds) == expected
+    assert verify_partition(tmp_path / "disk").fingerprint == task.fingerprint
+    assert not (tmp_path / "disk" / "merge").exists()
+
+
+def save_files(folder):
+    """The small graph with features and labels as .npy files."""
+    graph, generator = small_graph(), np.random.default_rng(5)
+    files = [folder / f"{name}.npy" for name in ("edges", "x", "y")]
+    np.save(files[0], torch.stack([graph.tail, graph.head]).numpy())
+    np.save(files[1], generator.random((46, 3), dtype=np.float32))
+    np.save(files[2], np.arange(46) % 2)
+    return files
+
+
+def test_killed_merge_is_begun_again_and_a_foreign_folder_stays_untouched(tmp_path):
+    files, parts = save_files(tmp_path), tmp_path / "parts"
+    (parts / "merge").mkdir(parents=True)
+    (parts / "merge" / "bucket-00000.key").write_bytes(bytes(80))
+    assert partition_files(*files, parts, parts=3).num_edges == small_graph().num_edges
+    (tmp_path / "mine" / "merge").mkdir(parents=True)
+    (tmp_path / "mine" / "merge" / "notes.txt").write_text("mine")
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="output must be an empty folder"):
+        partition_files(*files, tmp_path / "mine", parts=3)
+    assert (tmp_path / "mine" / "merge" / "notes.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("x", np.ones((46, 3, 1), dtype=np.float32), "features must be"),
+        (
+            "x",
+            np.full((46, 3), np.nan, dtype=np.float32),
+            "features must be finite, got nan in row",
+        ),
+        ("y", np.full(46, 0.5), r"y\.npy must be \(46,\) whole numbers"),
+        ("y", np.zeros(45, dtype=np.int64), r"y\.npy must be \(46,\) whole numbers"),
+        ("y", np.full(46, -2), "labels must be in"),
+        ("edges", np.array([[0], [46]]), r"edges\.npy must name nodes 0\.\.45"),
+        ("edges", np.array([[-1], [4]]), r"edges\.npy must name nodes 0\.\.45"),
+        ("edges", np.zeros((3, 4), dtype=np.int64), r"edges\.npy must be \(2, E\)"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused_and_leave_nothing(tmp_path, name, array, message):
+    files = save_files(tmp_path)
+    np.save(tmp_path / f"{name}.npy", array)
+    with pytest.raises(ValueError, match=message):
+        partition_files(*files, tmp_path / "parts", parts=3)
+    assert not (tmp_path / "parts").exists()
 
 
 def test_command_partitions_own_files_and_says_what_is_wrong(tmp_path, capsys):
@@ -149,14 +251,14 @@ def test_parquet_edges_that_would_be_misread_are_refused(tmp_path, columns):
     path = tmp_path / "edges.parquet"
     parquet.write_table(pyarrow.table(columns), path)
     with pytest.raises(ValueError, match=r"edges\.parquet must (have the columns|name)"):
-        read_large_graph(path, 3)
+        read_graph(path, 3)
 
 
 def test_parquet_edges_are_those_of_the_array(tmp_path):
     graph = small_graph()
     pairs = {"target": graph.head.numpy(), "source": graph.tail.numpy()}
     parquet.write_table(pyarrow.table(pairs), tmp_path / "edges.parquet")
-    assert read_large_graph(tmp_path / "edges.parquet", 46) == graph
+    assert read_graph(tmp_path / "edges.parquet", 46) == graph
 
 
 @pytest.mark.parametrize(
@@ -170,10 +272,4 @@ def test_parquet_edges_are_those_of_the_array(tmp_path):
 def test_large_edges_that_are_damaged_are_refused_by_name(tmp_path, content, reason):
     (tmp_path / "edges.npy").write_bytes(content)
     with pytest.raises(ValueError, match=rf"edges\.npy {reason}"):
-        read_large_graph(tmp_path / "edges.npy", None)
-
-
-def test_a_large_edge_file_cannot_ask_for_nodes_that_fill_the_memory(tmp_path):
-    np.save(tmp_path / "edges.npy", np.array([[0], [2**60]]))
-    with pytest.raises(ValueError, match=rf"without large gaps, got node {2**60}"):
-        read_large_graph(tmp_path / "edges.npy", None)
+        read_graph(tmp_path / "edges.npy", 5)

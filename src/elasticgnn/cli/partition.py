@@ -43,31 +43,39 @@ def partition(
     if output is None or folder is not None:
         raise ValueError(f"output must be given as -o FOLDER, got {folder}")
     from elasticgnn.distributed.assignment import METHODS
+    from elasticgnn.distributed.file_source import partition_files
     from elasticgnn.distributed.writer import write_partition
     from elasticgnn.files import check_folder
 
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
     check_folder(output)
-    task, own_files = read(edges, features, labels, data_root)
-    manifest = write_partition(task, output, parts=parts, method=method, own_files=own_files)
+    source = Path(edges)
+    if source.exists() and are_arrays(source, features, labels):
+        manifest = partition_files(source, features, labels, output, parts=parts, method=method)
+    else:
+        task, own_files = read(source, features, labels, data_root)
+        manifest = write_partition(task, output, parts=parts, method=method, own_files=own_files)
     report(manifest, output, "written", as_json)
 
 
+def are_arrays(edges: Path, features: Path | None, labels: Path | None) -> bool:
+    """Whether the files hold plain numbers, which need not fit the memory."""
+    arrays = all(file is None or file.suffix == ".npy" for file in (features, labels))
+    return edges.suffix == ".npy" or (
+        edges.suffix == ".parquet" and features is not None and arrays
+    )
+
+
 def read(
-    edges: str, features: Path | None, labels: Path | None, data_root: Path | None
+    edges: Path, features: Path | None, labels: Path | None, data_root: Path | None
 ) -> tuple[NodeTask, bool]:
     """The task, and whether it comes from own files."""
     from elasticgnn.data import catalogue, load, read_task
-    from elasticgnn.distributed.large_edges import read_large_task
 
-    path = Path(edges)
-    if not path.exists() and edges in catalogue():
-        return load(edges, root=data_root), False
-    arrays = all(file is None or file.suffix == ".npy" for file in (features, labels))
-    if path.suffix == ".npy" or (path.suffix == ".parquet" and features is not None and arrays):
-        return read_large_task(path, features, labels), True
-    return read_task(path, features, labels), True
+    if not edges.exists() and str(edges) in catalogue():
+        return load(str(edges), root=data_root), False
+    return read_task(edges, features, labels), True
 
 
 def report(manifest: Manifest, folder: Path, what: str, as_json: bool) -> None:

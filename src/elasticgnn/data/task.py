@@ -261,8 +261,8 @@ def check_values(values: Tensor | None, num_nodes: int, class_names: tuple[str, 
         raise ValueError("values must be finite (or NaN) and stand alone, got classes or infinity")
 
 
-def check_finite(features: Tensor | SparseFeatures) -> None:
-    """Refuses NaN and infinity, and says where the first one is."""
+def check_finite(features: Tensor | SparseFeatures, first_row: int = 0) -> None:
+    """Refuses NaN and infinity, and says where the first one is; rows count from `first_row`."""
     values = features.value if isinstance(features, SparseFeatures) else features
     bad = (~torch.isfinite(values)).nonzero()
     if len(bad) == 0:
@@ -271,7 +271,8 @@ def check_finite(features: Tensor | SparseFeatures) -> None:
     found = float(values[place])
     if isinstance(features, SparseFeatures):
         place = int(features.row[place[0]]), int(features.column[place[0]])
-    raise ValueError(f"features must be finite, got {found} in row {place[0]}, column {place[1]}")
+    row = first_row + place[0]
+    raise ValueError(f"features must be finite, got {found} in row {row}, column {place[1]}")
 
 
 def check_labels(labels: Tensor, num_classes: int) -> None:

@@ -28,21 +28,25 @@ def partition(graph: Graph, parts: int, *, method: str = "metis") -> Tensor:
     [0, 0, 1, 1]
     """
     check_parts(parts, graph.num_nodes)
+    slots = graph._slots
+    return torch.from_numpy(assign(slots.start, slots.column, parts, method))
+
+
+def assign(start: Tensor, column: Tensor, parts: int, method: str) -> NDArray[np.int32]:
+    """The part of each node, for the neighbours column[start[i]] .. column[start[i + 1] - 1]."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
     if parts == 1:
-        return torch.zeros(graph.num_nodes, dtype=torch.int32)
-    slots = graph._slots
-    start, column = slots.start.numpy(), slots.column.numpy()
+        return np.zeros(len(start) - 1, dtype=np.int32)
     if method == "metis":
-        return torch.from_numpy(metis_parts(start, column, parts))
-    work = 1 + np.diff(start)
+        return metis_parts(start.numpy(), column.numpy(), parts)
+    work = 1 + np.diff(start.numpy())
     if method == "blocks":
-        return torch.from_numpy(equal_parts(work, parts))
-    order = cluster_nodes(slots.start, slots.column).numpy()
-    found = np.empty(graph.num_nodes, dtype=np.int32)
+        return equal_parts(work, parts)
+    order = cluster_nodes(start, column).numpy()
+    found = np.empty(len(work), dtype=np.int32)
     found[order] = equal_parts(work[order], parts)
-    return torch.from_numpy(found)
+    return found
 
 
 def check_parts(parts: int, num_nodes: int) -> None:

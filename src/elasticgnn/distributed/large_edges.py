@@ -7,74 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from elasticgnn.data import NodeTask
 from elasticgnn.data.npy import map_npy
 from elasticgnn.extras import optional_imports
-from elasticgnn.graph import Graph
 
-CHUNK = 1 << 22  # rows
-FREE_NODES = 1_000_000  # that may be there without an edge of their own
+CHUNK = 1 << 21  # rows
 Chunk = tuple[NDArray[Any], NDArray[Any]]
 
 
-def read_large_task(edges: Path, features: Path | None, labels: Path | None) -> NodeTask:
-    """The task of .npy files: edges (2, E) or (E, 2), features (n, f), labels (n,), -1 unknown.
-
-    Edges may also be a .parquet file with whole-number columns source and target. Nodes are
-    0 .. n - 1, n being the rows of the features, or else of the labels, or the largest id + 1.
-    """
-    rows = None if features is None else map_npy(features)
-    classes = None if labels is None else map_npy(labels)
-    given = rows if rows is not None else classes
-    graph = read_large_graph(edges, None if given is None else len(given))
-    if rows is None:
-        raise ValueError(f"features must be given with {edges} (a .npy array), got none")
-    if classes is None:
-        classes = np.full(graph.num_nodes, -1)
-    numbers = torch.from_numpy(np.array(classes, dtype=np.int64))
-    return NodeTask(
-        edges.stem,
-        graph,
-        torch.from_numpy(np.array(rows, dtype=np.float32)),
-        numbers,
-        tuple(str(k) for k in range(int(numbers.max()) + 1)),
-    )
-
-
-def read_large_graph(path: Path, num_nodes: int | None) -> Graph:
-    """The undirected graph of an edge file; a pair that is named again adds its weight."""
-    keys: list[NDArray[np.int64]] = []
-    size = np.int64(num_nodes or number_of_nodes(path))
+def pairs_of(path: Path, num_nodes: int) -> Iterator[Chunk]:
+    """Lower and higher ends of an edge file's rows, in chunks; self-loops are left out."""
     for source, target in chunks(path):
-        check_ids(path, source, target, int(size))
+        check_ids(path, source, target, num_nodes)
         low, high = np.minimum(source, target), np.maximum(source, target)
         keep = low != high
-        keys.append(low[keep].astype(np.int64) * size + high[keep])
-    key = np.concatenate(keys) if keys else np.empty(0, dtype=np.int64)
-    keys.clear()
-    key.sort()
-    first = np.flatnonzero(np.diff(key, prepend=-1))
-    count = np.diff(first, append=len(key))
-    pairs = key[first]
-    del key
-    weight = torch.from_numpy(count.astype(np.float64))
-    index = torch.from_numpy(np.stack([pairs // size, pairs % size]))
-    if len(count) and bool((count == 2).all()):
-        weight = torch.ones_like(weight)  # a list of both directions
-    return Graph.from_edge_index(index, int(size), weight, undirected=True)
-
-
-def number_of_nodes(path: Path) -> int:
-    """The largest id + 1, refused where a small file names a node that would fill the memory."""
-    found = 1 + max((int(max(a.max(), b.max())) for a, b in chunks(path)), default=0)
-    if found > max(FREE_NODES, path.stat().st_size):
-        raise ValueError(
-            f"{path} must number its nodes from 0 on without large gaps, got node {found - 1}"
-        )
-    return found
+        yield low[keep].astype(np.int64), high[keep].astype(np.int64)
 
 
 def chunks(path: Path) -> Iterator[Chunk]:

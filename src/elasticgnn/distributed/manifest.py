@@ -13,6 +13,7 @@ from elasticgnn.files import write_whole
 
 FORMAT = "elasticgnn partition 1"
 MANIFEST = "manifest.json"
+PLAN = "plan.json"  # what a folder shall hold, written first
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,7 @@ class Manifest:
 
 def is_partition(path: str | Path) -> bool:
     """Whether `path` is a folder that says it holds, or shall hold, a partition."""
-    return Path(path).is_dir() and (
-        Path(path, MANIFEST).exists() or Path(path, "plan.json").exists()
-    )
+    return Path(path).is_dir() and (Path(path, MANIFEST).exists() or Path(path, PLAN).exists())
 
 
 def read_manifest(folder: Path) -> Manifest:

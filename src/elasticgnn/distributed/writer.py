@@ -10,23 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
-from elasticgnn.distributed.assignment import check_parts, partition
+from elasticgnn.distributed.assignment import check_parts
 from elasticgnn.distributed.manifest import (
     MANIFEST,
+    PLAN,
     Manifest,
     PartEntry,
     part_folder,
     read_manifest,
 )
-from elasticgnn.distributed.part import Part, cut_parts
-from elasticgnn.features import SparseFeatures
+from elasticgnn.distributed.part import Part
+from elasticgnn.distributed.source import PartSource, TaskSource
 from elasticgnn.files import check_folder, whole_file, write_whole
 
 PART = "part.json"
+MERGE = "merge"  # where a large edge file is sorted; gone in the end
 
 
 def write_partition(
@@ -47,31 +48,51 @@ def write_partition(
     ...     len(write_partition(task, Path(place) / "parts", parts=3).parts)
     3
     """
-    if task.made_features:
-        raise ValueError("features must be given for a partition, got stand-ins made of the edges")
     check_folder(folder)
-    check_parts(parts, task.num_nodes)
+    source = TaskSource(task)
     folder.mkdir(parents=True, exist_ok=True)
-    plan = {"fingerprint": task.fingerprint, "parts": parts, "method": method}
+    return write_source(
+        source, folder, parts=parts, method=method, own_files=own_files, progress=progress
+    )
+
+
+def write_source(
+    source: PartSource,
+    folder: Path,
+    *,
+    parts: int,
+    method: str,
+    own_files: bool,
+    progress: Callable[[int], None] | None = None,
+) -> Manifest:
+    """The same for any source of parts; `folder` exists."""
+    check_parts(parts, source.num_nodes)
+    facts = source.facts
+    plan = {"fingerprint": facts["fingerprint"], "parts": parts, "method": method}
     if claim(folder, plan):
         return read_manifest(folder)
-    assignment = resumed_assignment(folder, task, parts, method)
+    assignment = resumed_assignment(folder, source, parts, method)
     entries = []
-    for part in cut_parts(task.graph, assignment):
-        entries.append(write_part(part, task, part_folder(folder, part.number)))
+    for part in source.parts(assignment):
+        entries.append(write_part(part, source, part_folder(folder, part.number)))
         if progress is not None:
             progress(part.number + 1)
-    manifest = describe(task, folder, tuple(entries), method, own_files)
+    manifest = Manifest(
+        **facts,
+        method=method,
+        own_files=own_files,
+        files=write_common(source, folder),
+        parts=tuple(entries),
+    )
     manifest.write(folder)
     return manifest
 
 
 def claim(folder: Path, plan: dict[str, Any]) -> bool:
     """Whether the folder holds this partition already; one with other content is refused."""
-    path = folder / "plan.json"
+    check_claim(folder)
+    path = folder / PLAN
     if not path.exists():
-        if any(folder.iterdir()):
-            raise ValueError(f"output must be an empty folder or this same partition, got {folder}")
         write_whole(path, json.dumps(plan) + "\n")
         return False
     if json.loads(path.read_text("utf-8")) != plan:
@@ -79,15 +100,24 @@ def claim(folder: Path, plan: dict[str, Any]) -> bool:
     return (folder / MANIFEST).exists()
 
 
-def resumed_assignment(folder: Path, task: NodeTask, parts: int, method: str) -> torch.Tensor:
+def check_claim(folder: Path) -> None:
+    """Refuses a folder that holds anything but a partition or what a killed call left of one."""
+    if not (folder / PLAN).exists() and {path.name for path in folder.iterdir()} - {MERGE}:
+        raise ValueError(f"output must be an empty folder or this same partition, got {folder}")
+
+
+def resumed_assignment(
+    folder: Path, source: PartSource, parts: int, method: str
+) -> NDArray[np.int32]:
     """The part of each node; a first answer stays, since METIS may give another."""
     path = folder / "assignment.npy"
     if not path.exists():
-        write_array(path, partition(task.graph, parts, method=method).numpy())
-    return torch.from_numpy(np.load(path, allow_pickle=False))
+        write_array(path, source.assignment(parts, method))
+    found: NDArray[np.int32] = np.load(path, allow_pickle=False)
+    return found
 
 
-def write_part(part: Part, task: NodeTask, folder: Path) -> PartEntry:
+def write_part(part: Part, source: PartSource, folder: Path) -> PartEntry:
     """The entry of a part; what was written whole before is kept."""
     listing = folder / PART
     if listing.exists():
@@ -96,25 +126,11 @@ def write_part(part: Part, task: NodeTask, folder: Path) -> PartEntry:
     arrays = {"nodes": part.nodes, "start": part.start, "neighbour": part.neighbour}
     if part.weight is not None:
         arrays["weight"] = part.weight
-    arrays |= feature_arrays(task, part.nodes)
+    arrays |= source.feature_arrays(part.nodes)
     files = {f"{name}.npy": write_array(folder / f"{name}.npy", a) for name, a in arrays.items()}
     entry = {"nodes": len(part), "neighbours": len(part.neighbour), "files": files}
     write_whole(listing, json.dumps(entry) + "\n")
     return PartEntry(len(part), len(part.neighbour), files)
-
-
-def feature_arrays(task: NodeTask, nodes: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """Rows of the features; for sparse ones also where each row begins among all stored values."""
-    index = torch.from_numpy(nodes)
-    if not isinstance(task.features, SparseFeatures):
-        return {"features": task.features[index].numpy()}
-    rows = task.features.rows(index)
-    return {
-        "feature_start": rows.start.numpy(),
-        "feature_column": rows.column.numpy(),
-        "feature_value": rows.value.numpy(),
-        "feature_first": task.features.start[index].numpy(),
-    }
 
 
 def write_array(path: Path, array: NDArray[Any]) -> str:
@@ -130,35 +146,16 @@ def write_array(path: Path, array: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def describe(
-    task: NodeTask, folder: Path, entries: tuple[PartEntry, ...], method: str, own_files: bool
-) -> Manifest:
-    """The manifest, with the arrays that belong to no part written beside it."""
-    arrays = {"labels": task.labels.numpy()}
-    if task.split is not None:
-        arrays |= {name: getattr(task.split, name).numpy() for name in ("train", "val", "test")}
+def write_common(source: PartSource, folder: Path) -> dict[str, str]:
+    """SHA-256 of the files that belong to no part, which it writes."""
+    arrays = source.arrays
     files = {f"{name}.npy": write_array(folder / f"{name}.npy", a) for name, a in arrays.items()}
     files["assignment.npy"] = file_digest(folder / "assignment.npy")
-    if task.node_ids is not None:
-        content = json.dumps(list(task.node_ids)).encode()
+    if source.node_ids is not None:
+        content = json.dumps(source.node_ids).encode()
         write_whole(folder / "node_ids.json", content)
         files["node_ids.json"] = hashlib.sha256(content).hexdigest()
-    return Manifest(
-        name=task.name,
-        fingerprint=task.fingerprint,
-        num_nodes=task.num_nodes,
-        num_edges=task.graph.num_edges,
-        normalization=task.graph.normalization,
-        method=method,
-        class_names=task.class_names,
-        num_features=task.num_features,
-        feature_names=task.feature_names,
-        sparse=isinstance(task.features, SparseFeatures),
-        split_rule=task.split_rule,
-        own_files=own_files,
-        files=files,
-        parts=entries,
-    )
+    return files
 
 
 def file_digest(path: Path) -> str:
