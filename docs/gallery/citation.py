@@ -10,14 +10,11 @@ is read and nothing is trained. Writes citation.png beside itself.
 import sys
 from pathlib import Path
 
-import matplotlib
 import torch
 from torch import Tensor
 
-matplotlib.use("Agg")
-from matplotlib import pyplot
-
 from elasticgnn.data import NodeTask, load
+from elasticgnn.figures import new_figure
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import Solution, minimise
 
@@ -48,7 +45,8 @@ def main(folder: Path) -> Path:
     known = known_papers(task, torch.Generator().manual_seed(0))
     hidden = torch.ones(task.num_nodes, dtype=torch.bool)
     hidden[known] = False
-    figure, axes = pyplot.subplots(1, len(STRENGTHS), figsize=(11, 3.9), layout="constrained")
+    figure = new_figure(len(STRENGTHS), panel=(3.67, 3.9))
+    axes = figure.axes
     for axis, (lambda1, lambda2) in zip(axes, STRENGTHS, strict=True):
         solution = spread(task, known, ElasticPenalty(lambda1, lambda2))
         guess = solution.value.argmax(1)
@@ -65,7 +63,6 @@ def main(folder: Path) -> Path:
         axis.set_xlabel("class by the signal")
         axis.set_ylabel("true class")
     figure.savefig(folder / "citation.png", dpi=110, bbox_inches="tight")
-    pyplot.close(figure)
     return folder / "citation.png"
 
 

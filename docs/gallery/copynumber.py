@@ -10,13 +10,11 @@ the data (piece_intervals). Writes copynumber.png beside itself.
 import sys
 from pathlib import Path
 
-import matplotlib
 import torch
+from matplotlib.axes import Axes
 from torch import Tensor
 
-matplotlib.use("Agg")
-from matplotlib import pyplot
-
+from elasticgnn.figures import COLOURS, new_figure
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import PieceIntervals, cross_validate, noise_grid, piece_intervals
@@ -35,7 +33,7 @@ def profile(probes: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Te
     return truth, reading, seen
 
 
-def draw(axis: "pyplot.Axes", reading: Tensor, seen: Tensor, found: PieceIntervals) -> None:
+def draw(axis: Axes, reading: Tensor, seen: Tensor, found: PieceIntervals) -> None:
     """Readings as dots, levels as lines, their intervals as bands."""
     here = seen > 0
     place = torch.arange(len(reading))
@@ -44,8 +42,8 @@ def draw(axis: "pyplot.Axes", reading: Tensor, seen: Tensor, found: PieceInterva
         nodes = (found.pieces == piece).nonzero().flatten()
         ends = [int(nodes[0]) - 0.5, int(nodes[-1]) + 0.5]
         low, high = float(found.low[piece, 0]), float(found.high[piece, 0])
-        axis.fill_between(ends, low, high, color="C0", alpha=0.3, linewidth=0)
-        axis.plot(ends, [float(found.level[piece, 0])] * 2, color="C0")
+        axis.fill_between(ends, low, high, color=COLOURS[0], alpha=0.3, linewidth=0)
+        axis.plot(ends, [float(found.level[piece, 0])] * 2, color=COLOURS[0])
     axis.set_xlabel("probe")
     axis.set_ylabel("log ratio")
 
@@ -73,10 +71,10 @@ def main(folder: Path, probes: int = 1000) -> Path:
         reading, chain, penalty, chosen.sigma, data_weight=seen, generator=generator
     )
     print(f"{len(found.size)} segments")
-    figure, axis = pyplot.subplots(figsize=(9, 3.2), layout="constrained")
+    figure = new_figure(panel=(9.0, 3.2))
+    axis = figure.axes[0]
     draw(axis, reading, seen, found)
     figure.savefig(folder / "copynumber.png", dpi=110, bbox_inches="tight")
-    pyplot.close(figure)
     return folder / "copynumber.png"
 
 

@@ -10,13 +10,10 @@ held-out cells. The data are invented. Writes counts.png beside itself.
 import sys
 from pathlib import Path
 
-import matplotlib
 import torch
 from torch import Tensor
 
-matplotlib.use("Agg")
-from matplotlib import pyplot
-
+from elasticgnn.figures import new_figure
 from elasticgnn.graph import grid_graph
 from elasticgnn.solver import Extras, cross_validate
 
@@ -48,7 +45,8 @@ def main(folder: Path, side: int = 40) -> Path:
     error = float((fitted - truth).abs().mean())
     before = float((counts - truth).abs().mean())
     print(f"mean error of the rate {error:.2f}, of the counts {before:.2f}")
-    figure, axes = pyplot.subplots(1, 3, figsize=(11, 3.7), layout="constrained")
+    figure = new_figure(3, panel=(3.67, 3.7))
+    axes = figure.axes
     titles = (
         "true rate",
         f"counts, 0 to {int(counts.max())}",
@@ -60,7 +58,6 @@ def main(folder: Path, side: int = 40) -> Path:
         axis.set_axis_off()
     figure.colorbar(shown, ax=axes, shrink=0.8)
     figure.savefig(folder / "counts.png", dpi=110, bbox_inches="tight")
-    pyplot.close(figure)
     return folder / "counts.png"
 
 

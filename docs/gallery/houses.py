@@ -11,14 +11,12 @@ houses.png beside itself.
 import sys
 from pathlib import Path
 
-import matplotlib
 import torch
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from torch import Tensor
 
-matplotlib.use("Agg")
-from matplotlib import pyplot
-from matplotlib.collections import LineCollection
-
+from elasticgnn.figures import new_figure
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import Huber, minimise
@@ -54,7 +52,7 @@ def prices(place: Tensor) -> Tensor:
     return torch.where(place[:, 0] > RIVER, 210.0, torch.where(centre, 480.0, 320.0)).double()
 
 
-def draw(axis: "pyplot.Axes", place: Tensor, value: Tensor, graph: Graph, title: str) -> None:
+def draw(axis: Axes, place: Tensor, value: Tensor, graph: Graph, title: str) -> None:
     """Streets in grey, crossings coloured by price, those without a sale left out."""
     ends = torch.stack([graph.tail, graph.head], 1)
     axis.add_collection(LineCollection(list(place[ends].numpy()), colors="0.8", linewidths=0.7))
@@ -87,13 +85,13 @@ def main(folder: Path, side: int = 26) -> Path:
         error[name] = float((solution.value - truth).abs().nanmean())
     print("mean error in thousands: " + ", ".join(f"{k} {v:.0f}" for k, v in error.items()))
     print(f"{int(solution.value.isnan().sum())} crossings without a street to any sale stay empty")
-    figure, axes = pyplot.subplots(1, 3, figsize=(12, 3.7), layout="constrained")
+    figure = new_figure(3, panel=(4.0, 3.7))
+    axes = figure.axes
     draw(axes[0], place, truth, graph, "true price, thousands")
     title = f"{int(sold.sum())} sales, {int(wrong.sum())} of them wrong"
     draw(axes[1], place, torch.where(sold, price, torch.nan), graph, title)
     draw(axes[2], place, solution.value, graph, f"Huber loss, mean error {error['Huber']:.0f}")
     figure.savefig(folder / "houses.png", dpi=110, bbox_inches="tight")
-    pyplot.close(figure)
     return folder / "houses.png"
 
 

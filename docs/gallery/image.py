@@ -8,13 +8,10 @@ Draws a scene, adds noise, chooses lambda1 by Stein's estimate and writes image.
 import sys
 from pathlib import Path
 
-import matplotlib
 import torch
 from torch import Tensor
 
-matplotlib.use("Agg")
-from matplotlib import pyplot
-
+from elasticgnn.figures import new_figure
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.solver import Selection, cross_validate, noise_grid
 
@@ -63,14 +60,14 @@ def main(folder: Path, side: int = SIDE) -> Path:
     print(found.solution.summary())
     before, after = (float((rows - clean).square().mean()) for rows in (noisy, smooth))
     print(f"lambda1 {found.lambda1:.3g}, mean squared error {before:.4f} before, {after:.4f} after")
-    figure, axes = pyplot.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
+    figure = new_figure(3, panel=(3.33, 3.6))
+    axes = figure.axes
     titles = ("truth", f"noise {NOISE}", f"denoised, lambda1 = {found.lambda1:.2g}")
     for axis, rows, title in zip(axes, (clean, noisy, smooth), titles, strict=True):
         axis.imshow(rows.clamp(0, 1).numpy(), interpolation="nearest")
         axis.set_title(title)
         axis.set_axis_off()
     figure.savefig(folder / "image.png", dpi=110, bbox_inches="tight")
-    pyplot.close(figure)
     return folder / "image.png"
 
 

@@ -9,14 +9,12 @@ Readings are noisy and half of them are missing: data weight 0. Writes sensors.p
 import sys
 from pathlib import Path
 
-import matplotlib
 import torch
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from torch import Tensor
 
-matplotlib.use("Agg")
-from matplotlib import pyplot
-from matplotlib.collections import LineCollection
-
+from elasticgnn.figures import new_figure
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
@@ -45,7 +43,7 @@ def nearest_graph(place: Tensor) -> Graph:
     return Graph.from_edge_index(pairs, len(place), weight, undirected=True, normalization="none")
 
 
-def draw(axis: "pyplot.Axes", place: Tensor, value: Tensor, graph: Graph, title: str) -> None:
+def draw(axis: Axes, place: Tensor, value: Tensor, graph: Graph, title: str) -> None:
     """Edges in grey, stations coloured by temperature, silent ones as rings."""
     ends = torch.stack([graph.tail, graph.head], 1)
     axis.add_collection(LineCollection(list(place[ends].numpy()), colors="0.85", linewidths=0.7))
@@ -74,12 +72,12 @@ def main(folder: Path, count: int = STATIONS) -> Path:
     print(solution.summary())
     error = (solution.value - truth)[silent].abs().mean()
     print(f"mean error at silent stations {float(error):.2f} degrees, noise 1.5")
-    figure, axes = pyplot.subplots(1, 3, figsize=(11, 3.9), layout="constrained")
+    figure = new_figure(3, panel=(3.67, 3.9))
+    axes = figure.axes
     draw(axes[0], place, truth, graph, "truth")
     draw(axes[1], place, reading, graph, "readings: half are missing")
     draw(axes[2], place, solution.value, graph, f"interpolated, error {float(error):.2f}")
     figure.savefig(folder / "sensors.png", dpi=110, bbox_inches="tight")
-    pyplot.close(figure)
     return folder / "sensors.png"
 
 

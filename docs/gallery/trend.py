@@ -9,13 +9,10 @@ which the slope changes. The data are invented. Writes trend.png beside itself.
 import sys
 from pathlib import Path
 
-import matplotlib
 import torch
 from torch import Tensor
 
-matplotlib.use("Agg")
-from matplotlib import pyplot
-
+from elasticgnn.figures import COLOURS, new_figure
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
@@ -40,14 +37,14 @@ def main(folder: Path, days: int = 180) -> Path:
     )
     print(solution.summary())
     print(f"the slope changes at days {solution.knots().tolist()}")
-    figure, axis = pyplot.subplots(figsize=(9, 3.2), layout="constrained")
+    figure = new_figure(panel=(9.0, 3.2))
+    axis = figure.axes[0]
     axis.plot(node[seen > 0], reading[seen > 0], ".", color="0.6")
-    axis.plot(node, solution.value, color="C0")
+    axis.plot(node, solution.value, color=COLOURS[0])
     for knot in solution.knots().tolist():
-        axis.axvline(knot, color="C1", linewidth=0.8)
+        axis.axvline(knot, color=COLOURS[1], linewidth=0.8)
     axis.set_xlabel("day")
     figure.savefig(folder / "trend.png", dpi=110, bbox_inches="tight")
-    pyplot.close(figure)
     return folder / "trend.png"
 
 
