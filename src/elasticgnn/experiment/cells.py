@@ -57,8 +57,8 @@ def cells(spec: StudySpec) -> tuple[Cell, ...]:
     """Every cell of the study, data set by data set.
 
     >>> from elasticgnn.experiment import cells, load_spec
-    >>> cells(load_spec("table1"))[0].label
-    'cora 0 cheb'
+    >>> cells(load_spec("table1"))[-1].label
+    'photo 0 elastic'
     """
     return tuple(cell for group in cell_groups(spec) for cell in group.cells)
 
