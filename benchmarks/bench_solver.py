@@ -1,6 +1,6 @@
 """The certified solver against generic and graph-TV solvers: same objective, gap really reached.
 
-    python benchmarks/bench_solver.py [--part rivals|paths|methods|forests|all] [--limit 60]
+    python benchmarks/bench_solver.py [--part rivals|paths|methods|forests|trends|all] [--limit 60]
 
 Noisy piecewise-constant signals on square grids, not normalised, lambda2 = 0. Every signal is
 judged by our certificate: its objective against a proven lower bound, which is the gap of that
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 from solver_cut_pursuit import peak_memory
-from solver_methods import bench_forests, bench_methods
+from solver_methods import bench_forests, bench_methods, bench_trends
 from solver_path import bench_paths
 from solver_plot import draw
 from solver_problems import cells
@@ -35,7 +35,7 @@ from elasticgnn.graph import grid_graph
 from elasticgnn.problem import ElasticPenalty, primal_value
 
 ROOT = Path(__file__).resolve().parent
-PARTS = ("all", "rivals", "paths", "methods", "forests")
+PARTS = ("all", "rivals", "paths", "methods", "forests", "trends")
 SIDES = (32, 100, 316, 1000)
 SHORT = 316  # side from which on rivals are asked for one lambda1 only
 MIDDLE = 0.5
@@ -173,13 +173,14 @@ def main() -> None:
         torch.set_num_threads(1)
         about = machine()
         results["methods"] = {"machine": about, "records": bench_methods(options.largest)}
-    if options.part == "forests":  # the other methods keep their earlier records
+    if options.part in ("forests", "trends"):  # the other methods keep their earlier records
         torch.set_num_threads(1)
-        found = {"machine": machine(), "records": bench_forests(options.largest)}
+        run = {"forests": bench_forests, "trends": bench_trends}[options.part]
+        found = {"machine": machine(), "records": run(options.largest)}
         again = {record["case"] for record in found["records"]}
         kept = [one for one in results["methods"]["records"] if one["case"] not in again]
-        results["methods"]["records"] = kept + found["records"]
-        results["methods"]["forests_machine"] = found["machine"]
+        results["methods"]["records"] = found["records"] + kept
+        results["methods"][f"{options.part}_machine"] = found["machine"]
     if options.part in ("all", "rivals"):
         sides = [side for side in SIDES if options.smallest <= side**2 <= options.largest]
         names = [name for name in RIVALS if not options.only or name in options.only]
