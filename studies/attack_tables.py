@@ -1,6 +1,6 @@
 """The tables of docs/attacks.md from their records: prints Markdown.
 
-python studies/attack_tables.py {schedule,scale,eva,certify,rows} [folder]
+python studies/attack_tables.py {schedule,scale,eva,certify,rung,harmless,rows} [folder]
 """
 
 import argparse
@@ -75,33 +75,73 @@ def certify(rows: list[dict[str, Any]]) -> str:
 
 
 def stored_rows(folder: Path) -> str:
-    body = []
+    body, rates = [], set[float]()
     for path in sorted(folder.glob("*.jsonl")):
         rows = list(read_rows(path))
-        found = outcomes(rows)
-        clean = {each.model: each for each in found if each.mode == "clean"}
-        for each in found:
-            if each.mode != "clean":
-                several = len(each.accuracy) > 1  # one seed has no spread
-                spread = f" ± {percent(each.deviation)}" if several else ""
-                value = f"{percent(each.mean)}{spread}"
-                before = percent(clean[each.model].mean) if each.model in clean else "-"
-                place = [rows[0].protocol, each.attack, f"{100 * each.rate:g} %", each.model]
-                body.append([*place, each.mode, before, value, str(len(each.accuracy))])
-    head = ["protocol", "attack", "rate", "model", "mode", "clean", "left", "seeds"]
+        found = {(one.model, one.attack, one.mode, one.rate): one for one in outcomes(rows)}
+        rates = {rate for _, _, _, rate in found if rate > 0}
+        for model in dict.fromkeys(model for model, *_ in found):
+            cells = [rows[0].protocol, model, percent(found[model, "all", "clean", 0.0].mean)]
+            for rate in sorted(rates):
+                for mode in ("adaptive", "worst"):
+                    one = found.get((model, "all", mode, rate))
+                    cells.append("-" if one is None else percent(one.mean))
+            body.append([*cells, str(len(found[model, "all", "clean", 0.0].accuracy))])
+    head = ["protocol | model", "clean"]
+    head += [
+        f"{100 * rate:g} %, {mode}" for rate in sorted(rates) for mode in ("adaptive", "worst")
+    ]
+    return table([*head, "seeds"], body).replace("| --- |", "| --- | --- |", 1)
+
+
+def rung(rows: list[dict[str, Any]]) -> str:
+    rates = ("20 %", "50 %", "100 %", "150 %", "200 %")
+    head = ["reading of z", "splits", "clean", "clean after 8 epochs", "backbone without edges"]
+    head += ["targets", "targets, clean", *rates]
+    body = []
+    for root in (False, True):
+        mine = [row for row in rows if row["double_root"] == root]
+        hit = [row for row in mine if row["targets"]]
+        means = [percent(fmean(r[k] for r in mine)) for k in ("clean", "epoch 8", "no edges")]
+        cells = ["root of the root" if root else "root", str(len(mine)), *means]
+        cells.append(str(sum(row["targets"] for row in hit)))
+        body.append(
+            [*cells, *(percent(fmean(r[k] for r in hit)) for k in ("clean, targets", *rates))]
+        )
     return table(head, body)
+
+
+def harmless(rows: list[dict[str, Any]]) -> str:
+    head = [
+        "dropout",
+        "share that hears the graph",
+        "plausible",
+        "clean",
+        "5 %, worst",
+        "25 %, worst",
+    ]
+    chosen = [r for r in rows if r["share"] in (0.0, 0.2, 0.4, 0.6, 1.0) and r["plausible"] != 0.03]
+    body = []
+    for row in sorted(chosen, key=lambda r: (r["dropout"], r["share"], r["plausible"])):
+        cells = [f"{row['dropout']:g}", f"{row['share']:g}", f"{row['plausible']:g}"]
+        body.append([*cells, *(percent(row[k]) for k in ("clean", "worst 0.05", "worst 0.25"))])
+    return table(head, body)
+
+
+PRINTERS = {"schedule": schedule, "scale": scale, "eva": eva, "certify": certify}
+PRINTERS |= {"rung": rung, "harmless": harmless}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("schedule", "scale", "eva", "certify", "rows"))
+    parser.add_argument("what", choices=(*PRINTERS, "rows"))
     parser.add_argument("folder", type=Path, nargs="?", default=RECORDS)
     given = parser.parse_args()
     if given.what == "rows":
         print(stored_rows(given.folder / "rows"))
         return
     rows = json.loads((given.folder / f"{given.what}.json").read_text())
-    print({"schedule": schedule, "scale": scale, "eva": eva, "certify": certify}[given.what](rows))
+    print(PRINTERS[given.what](rows))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.parametrize("what", ["schedule", "scale", "eva", "certify", "rows"])
+@pytest.mark.parametrize(
+    "what", ["schedule", "scale", "eva", "certify", "rung", "harmless", "rows"]
+)
 def test_table_is_made_from_its_record(what):
     script = ROOT / "studies" / "attack_tables.py"
     done = subprocess.run(

@@ -15,7 +15,9 @@ from elasticgnn.attack import (
     load_perturbation,
 )
 from elasticgnn.attack.evaluation import fixed_or_drawn
+from elasticgnn.attack.perturbation import component_task
 from elasticgnn.attack.victim import Victim
+from elasticgnn.data import load
 from elasticgnn.nn import ModelSettings
 from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes, read_contestant
 from elasticgnn.robustness.contestant import with_dropouts
@@ -173,6 +175,24 @@ def test_flips_are_stored_beside_their_row(tmp_path):
         flips = load_perturbation(tmp_path / "rows" / row.file_name)
         assert len(flips) == row.flips
         assert flips.split.test.tolist() == fixed_or_drawn(task, 0).test.tolist()
+
+
+def test_shipped_graphs_are_met_by_every_model_or_refused():
+    cora = as_presence(component_task(load("cora")))
+    given = plan("mlp", attacks=("shipped",), rates=(0.05,), training=TrainingPlan(epochs=2))
+    rows = measure_robustness(cora, given).rows()
+    names = {row.route for row in rows if row.rate > 0}
+    assert {name.split("-")[1] for name in names} == {"prbcd", "eva"}
+    assert {row.flips for row in rows if row.rate > 0} == {253}
+    assert all(name.endswith("-5-0") for name in names)
+    for options, message in (
+        ({"rates": (0.07,)}, "rates must stand for"),
+        ({"seeds": (77,)}, "seeds must be among"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            measure_robustness(cora, plan("mlp", attacks=("shipped",), **options))
+    with pytest.raises(ValueError, match="component of cora"):
+        measure_robustness(planted_task(), given)
 
 
 def test_features_as_presence_are_zero_and_one():

@@ -19,16 +19,15 @@ def shipped_for(task: NodeTask, split: Split, rate: float) -> dict[str, Perturba
     }
     if not mine:
         raise ValueError(f"shipped attacks must be used on the component of cora, got {task.name}")
+    seeds = sorted({found.seed for found in mine.values()})
     mine = {name: found for name, found in mine.items() if same_test(found, split)}
     if not mine:
-        raise ValueError("shipped attacks must be used with seed 0 or 1, got another split")
+        raise ValueError(f"seeds must be among {seeds} for shipped attacks, got another split")
     flips = AttackBudget(rate=rate).flips(task.graph)
     exact = {name: found for name, found in mine.items() if len(found) == flips}
     if not exact:
         have = sorted({len(found) for found in mine.values()})
-        raise ValueError(
-            f"rate must stand for one of {have} flips for shipped attacks, got {flips}"
-        )
+        raise ValueError(f"rates must stand for {have} flips of shipped attacks, got {flips}")
     return exact
 
 

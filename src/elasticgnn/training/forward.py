@@ -31,6 +31,9 @@ def forward_on(model: nn.Module, features: Tensor | SparseFeatures, graph: Graph
     if "edge_index" not in parameters and not takes_anything(parameters.values()):
         return lambda noise: model(dense, graph)
     index, weight = edge_list(graph, None, dense)
+    asked = parameters.get("edge_weight")
+    if weight is None and asked is not None and asked.default is asked.empty:
+        weight = dense.new_ones(index.shape[1])  # a model that cannot do without
     if weight is None or "edge_weight" not in parameters:
         return lambda noise: model(dense, index)
     return lambda noise: model(dense, index, edge_weight=weight)

@@ -1,0 +1,86 @@
+"""Every table of docs/attacks.md has a record, and every decimal in it is one of its numbers."""
+
+import json
+import re
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "attacks.md").read_text()
+RECORDS = ROOT / "results" / "attacks"
+# tables that `studies/attack_tables.py` prints whole: compared letter by letter elsewhere
+PRINTED = ("attack", "dropout", "nodes attacked", "denoiser", "protocol | model", "reading")
+# head of a table: its record
+READ = {
+    "flips": "bite",
+    "penalty (lambda1": "mcp",
+    "graph": "inspect",
+    "wrong edges": "stuck",
+    "(3, 3), 40 % wrong edges": "stuck",
+}
+WORDS = ("method", "protocol | what")  # tables without numbers
+
+
+def tables() -> dict[str, list[str]]:
+    """Head without its first bar: the lines of the body."""
+    found: dict[str, list[str]] = {}
+    lines = PAGE.splitlines()
+    for place, line in enumerate(lines[:-1]):
+        if line.startswith("| ") and lines[place + 1].startswith("| ---"):
+            body = []
+            for row in lines[place + 2 :]:
+                if not row.startswith("|"):
+                    break
+                body.append(row)
+            found[line.removeprefix("| ")] = body
+    return found
+
+
+def numbers_of(name: str) -> set[float]:
+    """What a table of the record may say: its values, per cents, means over seeds, losses."""
+    rows = json.loads((RECORDS / f"{name}.json").read_text())
+    plain = {float(v) for row in rows for v in row.values() if isinstance(v, int | float)}
+    if name == "bite":
+        clean = {row["flips"]: row["mean"] for row in rows if row["rate"] == 0}
+        plain |= {clean[row["flips"]] - row["mean"] for row in rows}
+    if name == "mcp":
+        groups: dict[tuple[str, str, float], list[dict[str, float]]] = {}
+        for row in rows:
+            key = row["family"], json.dumps(row["predicting"]), row["rate"]
+            groups.setdefault(key, []).append(row)
+            plain |= {v for v in row["predicting"].values() if isinstance(v, float)}
+        for part in groups.values():
+            plain |= {fmean(row[k] for row in part) for k in ("clean", "adaptive", "worst")}
+    return plain | {100 * value for value in plain}
+
+
+def unrecorded(body: list[str], known: set[float]) -> list[str]:
+    """Decimals behind the first cell that no number of the record rounds to."""
+    cells = [line.partition("|")[2].partition("|")[2] for line in body]
+    said = [number for line in cells for number in re.findall(r"\d+\.\d+", line)]
+
+    def is_known(text: str) -> bool:
+        unit = 10.0 ** -len(text.partition(".")[2])
+        return any(abs(value - float(text)) <= 0.5 * unit + 1e-9 for value in known)
+
+    return [text for text in said if not is_known(text)]
+
+
+@pytest.mark.parametrize(("head", "record"), READ.items())
+def test_decimals_of_a_table_are_in_its_record(head, record):
+    (body,) = (lines for start, lines in tables().items() if start.startswith(head))
+    assert f"results/attacks/{record}.json" in PAGE
+    assert unrecorded(body, numbers_of(record)) == []
+
+
+def test_no_table_is_without_a_record():
+    for head, body in tables().items():
+        known = any(head.startswith(start) for start in (*PRINTED, *READ, *WORDS))
+        assert known or not re.search(r"\d\.\d", "".join(body)), head
+
+
+def test_a_wrong_digit_is_found():
+    assert unrecorded(["| 9.9 | 56.3 | 1.7 |"], {56.23, 1.7}) == ["56.3"]
+    assert unrecorded(["| 9.9 | 56.2 ± 1.7 |"], {56.23, 1.7}) == []
