@@ -37,7 +37,7 @@ def invoke(app, *arguments):
 
 def test_studies_are_listed(app):
     assert "table2" in invoke(app, "study", "list").stdout
-    assert len(json.loads(invoke(app, "study", "list", "--json").stdout)) == 6
+    assert len(json.loads(invoke(app, "study", "list", "--json").stdout)) == 7
 
 
 def test_status_counts_cells_and_trainings(app, folder):
