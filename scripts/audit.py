@@ -18,10 +18,11 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from pip._internal.models.index import PyPI  # pip's own default; mirrors rarely have advisories
+
 ROOT = Path(__file__).parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"
 RECORD = ROOT / "results" / "reliability" / "audit.json"
-INDEX = "https://pypi.org/pypi"
 CONTROL = ("pycrypto", "2.6.1")  # abandoned with CVE-2013-7459 and CVE-2018-6594
 
 
@@ -67,7 +68,7 @@ def audit(wanted: list[tuple[str, str]], index: str) -> dict[str, Any]:
 
 def main() -> int:
     given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("--index", default=INDEX)
+    given.add_argument("--index", default=PyPI.pypi_url)
     given.add_argument("--constraints", type=Path, default=CONSTRAINTS)
     given.add_argument("--output", type=Path, default=RECORD)
     options = given.parse_args()

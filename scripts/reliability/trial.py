@@ -102,7 +102,8 @@ def in_fork(work: Callable[[], int], processor_seconds: float) -> tuple[int | No
     _, status = os.waitpid(child, 0)
     os.set_blocking(ours, False)  # what the work started may be left and hold the other end
     with os.fdopen(ours, "rb") as pipe:
-        told = (pipe.read() or b"").decode()
+        # a crash adds its stack, with the paths of this machine: the first line says enough
+        told = (pipe.read() or b"").decode().partition("\n")[0]
     if os.WIFSIGNALED(status):
         late = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGALRM)
         return None if late else 128 + os.WTERMSIG(status), told
