@@ -253,3 +253,23 @@ def test_a_line_is_left_alone_by_a_free_trend_and_drawn_along_its_chain(files):
     assert run(files / "l.csv", files / "e.csv", "-o", out, *options) == 0
     np.testing.assert_allclose(pandas.read_csv(out).v, np.arange(11.0), atol=1e-12)
     assert picture.stat().st_size > 1000
+
+
+@pytest.mark.parametrize("strength", [("--lambda1", 0.5), ("--select", "sure")])
+def test_an_interrupted_solve_leaves_with_130_and_the_old_file(
+    files, capsys, monkeypatch, strength
+):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    # a cycle, so that steps are taken
+    with (files / "edges.csv").open("a") as edges:
+        edges.write("s0,s9\n")
+    monkeypatch.setattr("elasticgnn.solver.progress.GapProgress.show", stopped)
+    out = files / "out.csv"
+    out.write_text("the old file")
+    assert run(files / "signal.csv", files / "edges.csv", "-o", out, *strength) == 130
+    assert out.read_text() == "the old file"
+    said = capsys.readouterr()
+    assert said.err == "interrupted\n"
+    assert said.out == ""

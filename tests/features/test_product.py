@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from at_work import threads_at_work
 from elasticgnn.features import DropoutNoise, SparseFeatures, feature_product
 from elasticgnn.features.product import multiply_plainly
 
@@ -115,6 +116,7 @@ def test_product_has_the_same_bits_on_any_number_of_threads():
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
             results.append(feature_product(features, weight))
+            assert threads_at_work(lambda: feature_product(features, weight)) >= threads
     finally:
         torch.set_num_threads(before)
     assert torch.equal(results[0], results[1])

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from at_work import threads_at_work
 from elasticgnn import Graph
 from elasticgnn.features import DropoutNoise
 from elasticgnn.nn import GAT
@@ -96,6 +97,7 @@ def test_same_bits_on_one_and_two_threads(heads, channels):
         for threads in (1, 2):
             torch.set_num_threads(threads)
             results.append(with_gradients(attend, parts, pattern))
+            assert threads_at_work(lambda: attend(*parts, pattern)) >= threads
     finally:
         torch.set_num_threads(before)
     assert all(map(torch.equal, *results))

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from at_work import threads_at_work
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
 from elasticgnn.operator import elastic_message_passing
@@ -89,7 +90,10 @@ def test_same_bits_on_any_number_of_threads():
     found = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        found.append(elastic_on_flipped(x, FlipTables(graph), PENALTIES[0], 5, flips, rows=True))
+        tables = FlipTables(graph)
+        run = lambda: elastic_on_flipped(x, tables, PENALTIES[0], 5, flips, rows=True)  # noqa: B023, E731  done at once
+        found.append(run())
+        assert threads_at_work(run) >= threads
     torch.set_num_threads(before)
     assert torch.equal(found[0].rows, found[1].rows)
 

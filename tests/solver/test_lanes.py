@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from at_work import threads_at_work
 from elasticgnn.graph import grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import halving, lanes, log_grid, minimise, minimise_path, native
@@ -67,6 +68,8 @@ def test_lanes_have_the_same_bits_on_any_number_of_threads(channels, norm):
         torch.set_num_threads(before)
     loops().solver_ascents(one.handle, 12, 1)
     loops().solver_ascents(three.handle, 12, 3)
+    again = lane_ascent(instance, [None] * lanes.ASCENTS)
+    assert threads_at_work(lambda: loops().solver_ascents(again.handle, 12, 3)) >= 3
     assert np.abs(one.flow).max() > 0
     assert np.array_equal(one.flow, three.flow)
     assert np.array_equal(one.age, three.age)

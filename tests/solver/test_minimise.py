@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from at_work import threads_at_work
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import backends, lanes, minimise, native
+from elasticgnn.solver import backends, lambda1_max, lanes, minimise, native
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.papc import PaperState, paper_step
+from elasticgnn.solver.threads import ThreadChoice
 from marks import needs_kernels
 from solver_signals import chain, random_graph, steps
 
@@ -134,19 +136,42 @@ def test_an_ascent_is_freed_with_its_last_name(side_by_side):
 
 
 @needs_kernels
-def test_any_number_of_threads_gives_the_same_bits():
+def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     x, graph = normal(10_000, 2), grid_graph(100, 100)
     penalty = ElasticPenalty(0.3, 0.0)
-    before = torch.get_num_threads()
+    monkeypatch.setattr(native, "SOLVER_ONE_THREAD", 1)
+    all_there_are = lambda self, steps, run: run(steps, self.threads)  # noqa: E731  no clock
+    monkeypatch.setattr(ThreadChoice, "advance", all_there_are)
+    before, found = torch.get_num_threads(), []
     try:
-        torch.set_num_threads(1)
-        one = minimise(x, graph, penalty)
-        torch.set_num_threads(2)
-        two = minimise(x, graph, penalty)
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            found.append(minimise(x, graph, penalty, method="ascent"))
+            few = lambda: minimise(x, graph, penalty, method="ascent", max_steps=20)  # noqa: E731  done at once
+            assert threads_at_work(few) >= threads
     finally:
         torch.set_num_threads(before)
-    assert torch.equal(one.value, two.value)
-    assert one.gap == two.gap
+    assert found[0].steps > 20
+    assert torch.equal(found[0].value, found[1].value)
+    assert torch.equal(found[0].value, found[2].value)
+    assert found[0].gap == found[1].gap == found[2].gap
+
+
+@pytest.mark.parametrize("faster", [1, 2])
+def test_steps_are_left_to_the_number_of_threads_that_was_faster(monkeypatch, faster):
+    clock, runs = [0.0], []
+
+    def run(steps, threads):
+        runs.append((steps, threads))
+        clock[0] += steps * (1.0 if threads == faster else 2.0)
+
+    monkeypatch.setattr("elasticgnn.solver.threads.time.perf_counter", lambda: clock[0])
+    choice = ThreadChoice(2)
+    for _ in range(2):
+        choice.advance(20, run)
+    assert runs == [(4, 1), (4, 2), (12, faster), (20, faster)]
+    choice.advance(0, run)
+    assert len(runs) == 4
 
 
 def test_works_without_the_compiled_loops(monkeypatch):
@@ -217,7 +242,22 @@ def test_interrupt_returns_the_best_point_so_far():
     with mock.patch.object(backends.NativeBackend, "look", look):
         solution = minimise(x, graph, ElasticPenalty(20.0, 0.0), rtol=1e-12, method="ascent")
     assert not solution.certified
+    assert solution.interrupted
     assert 0 < solution.gap < math.inf
+
+
+def test_an_undisturbed_solve_was_not_interrupted():
+    assert not minimise(steps(generator()), chain(120), ElasticPenalty(2.0, 0.0)).interrupted
+
+
+@needs_kernels
+def test_an_interrupt_ends_the_search_for_the_largest_lambda1(monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("elasticgnn.solver.progress.GapProgress.show", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        lambda1_max(normal(100, 2), grid_graph(10, 10))
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 5])

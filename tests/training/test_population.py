@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from at_work import threads_at_work
 from elasticgnn.data import Split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.problem import PENALTIES
@@ -123,6 +124,7 @@ def test_same_bits_on_one_and_two_threads():
         for threads in (1, 2):
             torch.set_num_threads(threads)
             results.append(fit_for(8, varied_runs()))
+            assert threads_at_work(lambda: fit_for(1, varied_runs())) >= threads
     finally:
         torch.set_num_threads(before)
     for one, two in zip(*results, strict=True):

@@ -109,6 +109,8 @@ def denoise(
         solution, why = selection.solution, selection.summary()
     else:
         solution, why = _solved(source, graph, asked), f"lambda1 {lambda1:.6g}, as asked"
+    if solution.interrupted:  # nobody asked for the point at which the solver was stopped
+        raise KeyboardInterrupt
     _write(target, source, solution, plot, graph)
     _tell(solution, why, lambda2, target, as_json)
     raise typer.Exit(EXIT_CODES[solution.verdict])

@@ -88,6 +88,8 @@ def lambda1_max(
             max_steps=20_000,
             method="ascent",
         )
+        if start.interrupted:
+            raise KeyboardInterrupt
         value = np.nan_to_num(start.value.numpy().reshape(instance.x.shape))
         higher = _best_ratio(instance, source, labels, value * instance.scale[:, None])
         upper = min(upper, _congestion(instance, source, start))

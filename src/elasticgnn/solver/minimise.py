@@ -144,6 +144,7 @@ class Found:
             order=instance.order,
             boundary_rule=instance.geometry.boundary,
             loss=Squared() if instance.terms is None else instance.terms.loss,
+            interrupted=self.outcome.interrupted,
             problem=instance,
         )
 

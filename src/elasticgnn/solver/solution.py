@@ -54,6 +54,7 @@ class Solution:
     order: int
     boundary_rule: str = "graph"  # "free": trend filtering on chains
     loss: Loss = field(default_factory=Squared)
+    interrupted: bool = False  # by Ctrl-C: the best point until then
     problem: Instance | None = field(default=None, repr=False)  # as the solver read it
 
     def degrees_of_freedom(self, generator: torch.Generator | None = None) -> float:
