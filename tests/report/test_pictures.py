@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 
 from elasticgnn.data import block_model
 from elasticgnn.nn import ModelSettings
-from elasticgnn.report.model import neighbourhood
+from elasticgnn.report.model import findings, neighbourhood
 from elasticgnn.report.model.findings import suspicion_notes
 from elasticgnn.report.model.layout import layout
 from elasticgnn.report.model.neighbourhood import AGAINST, FOR, draw_bars, draw_ring, plain
 from elasticgnn.report.model.packing import node_arrays
 from elasticgnn.report.model.picture import draw_reliability
-from elasticgnn.report.plot import draw_panel
+from elasticgnn.report.plot import draw_panel, draw_series
 from elasticgnn.report.series import spread
 from elasticgnn.training import make_model, trained_on
 from elasticgnn.training.explanation import Explanation, FeatureEffect, NeighbourEffect
@@ -119,6 +119,22 @@ def test_a_graph_whose_classes_cross_edges_is_told_with_both_shares():
     share = round(100 * float(same.float().mean()))
     assert f"Only {share} % of the edges" in notes[1]
     assert "50 % would by chance" in notes[1] or "49 % would by chance" in notes[1]
+
+
+def test_shares_are_told_in_percent(monkeypatch):
+    task = block_model([9, 9], torch.Generator().manual_seed(0), inside=0.5, signal=1.0)
+    settings = ModelSettings(name="mlp")
+    model = make_model(settings, task, torch.Generator().manual_seed(0))
+    monkeypatch.setattr(findings, "homophily", lambda _: (0.2, 0.6))
+    note = suspicion_notes(trained_on(task, model, settings), task)[1]
+    assert note.startswith("Only 20 % of the edges")
+    assert "60 % would by chance" in note
+
+
+def test_a_series_is_drawn_over_its_steps(axes):
+    draw_series(axes, SimpleNamespace(spec=SimpleNamespace(models=())), "cora")
+    assert axes.get_xlabel() == "step k"
+    assert axes.get_ylabel() == "objective / objective at the last step"
 
 
 def test_groups_of_a_graph_stand_apart():
