@@ -25,7 +25,7 @@ class Answers(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         if kind == "hanging":
-            threading.Event().wait(3)
+            self.server.closing.wait()
             return
         self.send_response(200)
         if kind != "endless":
@@ -46,11 +46,13 @@ def running_server():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
     server.daemon_threads = True
     server.block_on_close = False
+    server.closing = threading.Event()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
+        server.closing.set()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -121,9 +123,11 @@ def test_a_silent_server_is_given_up(server, tmp_path, monkeypatch):
 def test_offline_says_what_to_do(tmp_path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-    with pytest.raises(OSError, match=r"no network\? Put the file into the data folder by hand"):
-        require_files((NAME,), tmp_path, f"http://127.0.0.1:{port}")
+        port = unused.getsockname()[1]  # nobody else is there while it is bound, and none listens
+        with pytest.raises(
+            OSError, match=r"no network\? Put the file into the data folder by hand"
+        ):
+            require_files((NAME,), tmp_path, f"http://127.0.0.1:{port}")
     assert leftovers(tmp_path) == []
 
 

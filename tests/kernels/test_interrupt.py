@@ -63,41 +63,48 @@ CASES = {
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def interrupted(run):
-    sent = []
+    # whether the signal, sent a moment after `run` calls what it is given, ends it
+    began = threading.Event()
     def send():
+        began.wait()
         time.sleep(0.3)
-        sent.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
     thread = threading.Thread(target=send)
     thread.start()
     try:
-        run()
+        run(began.set)
+        thread.join()  # it went to its end: the signal is of no use any more
     except KeyboardInterrupt:
-        return time.perf_counter() - sent[0]
-    finally:
-        thread.join()
+        return began.is_set()
+    return False
+
+def many(run):
+    def begin_and_run(begin):
+        begin()
+        run(3_000_000)
+    return begin_and_run
 
 for name, run in CASES.items():
     run(1)  # what the graph makes once is made before the signal
-    print(json.dumps([name, interrupted(lambda: run(3_000_000))]), flush=True)
+    print(json.dumps([name, interrupted(many(run))]), flush=True)
 
-# more than a minute to its end: no machine is done with it before the signal
+# thousands of steps to its end, whatever the machine; the signal follows the first check
 side = 300
 cells = torch.arange(side * side).reshape(side, side)
 pairs = torch.cat([torch.stack([cells[:, :-1].flatten(), cells[:, 1:].flatten()]),
                    torch.stack([cells[:-1].flatten(), cells[1:].flatten()])], 1)
 grid = Graph.from_edge_index(pairs, side * side, undirected=True)
 walk = torch.cumsum(torch.randn(side * side, 2, generator=generator, dtype=torch.float64), 0)
-strong = ElasticPenalty(1e3, 0.0)
-minimise(walk, grid, strong, max_steps=1)
 found = []
-def solve():
-    found.append(minimise(walk, grid, strong, rtol=1e-15))
-    raise KeyboardInterrupt
-seconds = interrupted(solve)
-print(json.dumps(["solver", None if found[0].certified else seconds]), flush=True)
+def solve(begin):
+    told = lambda *_: begin()
+    found.append(minimise(walk, grid, ElasticPenalty(1e3, 0.0), rtol=1e-15, method="ascent",
+                          callback=told))
+    if not found[0].certified:
+        raise KeyboardInterrupt
+print(json.dumps(["solver", interrupted(solve) and len(found) == 1]), flush=True)
 """
-PATIENCE = 120  # seconds for all cases on a busy machine; one case alone would take longer
+PATIENCE = 500  # seconds for all cases on a busy machine
 
 
 @needs_kernels
@@ -112,6 +119,6 @@ def test_one_interrupt_ends_every_loop():
         out, _ = child.communicate()
         pytest.fail(f"a loop did not end; those before it: {out}")
     assert child.returncode == 0, errors
-    seconds = dict(json.loads(line) for line in out.splitlines())
-    assert len(seconds) == 14
-    assert None not in seconds.values(), seconds
+    ended = dict(json.loads(line) for line in out.splitlines())
+    assert len(ended) == 14
+    assert set(ended.values()) == {True}, ended

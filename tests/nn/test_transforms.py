@@ -167,7 +167,10 @@ def test_an_explainer_finds_the_edges_that_bring_the_signal(name):
 @pytest.mark.parametrize("precision", ["bf16-true", "bf16-mixed"])
 def test_lightning_trains_the_layer(precision, tmp_path):
     with warnings.catch_warnings(action="ignore"):
-        lightning = pytest.importorskip("pytorch_lightning", exc_type=ImportError)
+        # in the extra dev, and it asks for packages that a bare install has not
+        lightning = pytest.importorskip(
+            "pytorch_lightning", reason="needs pytorch-lightning", exc_type=ImportError
+        )
 
     class Trained(lightning.LightningModule):
         def __init__(self):
