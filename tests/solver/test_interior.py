@@ -113,7 +113,8 @@ def test_a_compiled_step_is_the_plain_one(order, channels):
     graph = grid_graph(6, 5, normalization="none")
     x = torch.randn(30, channels, generator=generator, dtype=torch.float64)
     seen = (torch.rand(30, generator=generator) > 0.2).double()
-    instance = build_instance(x, graph, ElasticPenalty(0.3, 0.2), seen, order)
+    weight = seen * (0.5 + torch.rand(30, generator=generator).double())
+    instance = build_instance(x, graph, ElasticPenalty(0.3, 0.2), weight, order)
     omega, operator = instance.row_weight, instance.operator
     problem = RowProblem(
         operator, instance.adjoint, 0.3 * omega, 0.2 * omega, instance.data_weight, instance.x

@@ -85,4 +85,5 @@ def unpack_curve(text: str) -> list[float]:
         raise ValueError(f"curve must have at most {LONGEST_CURVE} bytes, got more or a part")
     raw = np.frombuffer(content, dtype=np.uint8)
     changes = np.ascontiguousarray(raw.reshape(4, -1).T).view("<i4").ravel()
-    return [float(value) for value in np.cumsum(changes) / CURVE_SCALE]
+    numbers = np.cumsum(changes, dtype=np.int32)  # in four bytes, as the changes were taken
+    return [float(value) for value in numbers / CURVE_SCALE]

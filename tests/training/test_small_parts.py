@@ -1,0 +1,132 @@
+"""Small parts of training on their own: measures, limits, words, weights of classes."""
+
+import inspect
+import math
+from dataclasses import fields
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from elasticgnn.data import block_model
+from elasticgnn.nn import ModelSettings
+from elasticgnn.training import ElasticGNNClassifier, ElasticGNNRegressor, TrainingPlan, tune
+from elasticgnn.training.objective import class_weights
+from elasticgnn.training.selection_split import selection_split
+from elasticgnn.training.trained_model import missing_column, unknown_columns
+from elasticgnn.training.tuning.bagging import worthwhile_ensemble
+from elasticgnn.training.tuning.calibration import cooled, fit_calibration
+from elasticgnn.training.tuning.candidates import Candidate
+from elasticgnn.training.tuning.closed_form import logistic
+from elasticgnn.training.tuning.metrics import interval, number_score
+from elasticgnn.training.tuning.outcome import Outcome
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def test_limits_of_a_plan():
+    assert TrainingPlan(patience=1).patience == 1
+    with pytest.raises(ValueError, match="patience"):
+        TrainingPlan(patience=0)
+    with pytest.raises(ValueError, match="weight_decay must be a finite number >= 0, got -1"):
+        TrainingPlan(weight_decay=-1.0)
+
+
+def test_r2_is_the_share_of_the_variance_that_is_explained():
+    truth = np.array([0.0, 1.0, 0.0, 1.0])  # variance 1/4
+    assert number_score("r2", truth, truth) == 1.0
+    assert number_score("r2", truth, np.full(4, 0.5)) == 0.0
+    assert number_score("r2", truth, truth / 2) == pytest.approx(1 - 0.125 / 0.25)
+    assert math.isnan(number_score("r2", np.ones(4), np.ones(4)))
+
+
+def test_nodes_without_an_error_leave_room_for_three():
+    labels, sure = np.zeros(30, dtype=int), np.tile([1.0, 0.0], (30, 1))
+    low, high = interval("accuracy", labels, sure, np.random.default_rng(0))
+    assert (low, high) == (pytest.approx(1 - 3 / 30), 1.0)
+
+
+def test_every_class_keeps_a_training_node():
+    labels = torch.tensor([0, 0, 1, 1, 1, -1])
+    split = selection_split(labels, 0.9, seeded())
+    assert set(labels[split.train].tolist()) == {0, 1}
+    assert len(split.val) == 3
+    with pytest.raises(ValueError, match="at least 2 classes, got 1"):
+        selection_split(torch.tensor([3, 3, -1]), 0.5, seeded())
+
+
+def test_a_class_weighs_the_same_however_few_its_nodes():
+    task = SimpleNamespace(labels=torch.tensor([0, 1, 1, 1, 2]), num_classes=4)
+    found = class_weights(task, torch.arange(4))
+    torch.testing.assert_close(found, torch.tensor([2.0, 2 / 3, 0.0, 0.0]))
+
+
+def test_columns_that_are_missing_or_strange_are_named():
+    task = SimpleNamespace(feature_names=tuple("abcdefg"), categories=())
+    assert str(missing_column(["x"], task, ())).endswith("got none called 'x'")
+    assert str(missing_column(["x", "y"], task, ())).endswith("got none called 'x' and 1 more")
+    (note,) = unknown_columns(task, ("a",), ())
+    assert note.endswith("are left out: b, c, d, e, f")
+
+
+def test_biases_and_temperature_come_back():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(6000, 3))
+    shown = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    true = cooled(shown, 0.5, (1.0, 0.0, -1.0))
+    labels = np.array([rng.choice(3, p=row) for row in true])
+    found = fit_calibration(labels, shown)
+    assert found.temperature == pytest.approx(0.5, rel=0.1)
+    assert np.subtract(found.bias, np.mean(found.bias)) == pytest.approx([1, 0, -1], abs=0.15)
+
+
+def test_a_class_without_a_training_node_is_never_said():
+    task = block_model([20, 20, 20], seeded(), inside=0.3)
+    train = (task.labels < 2).nonzero().flatten()
+    model = logistic(ModelSettings("mlp", steps=0), task, train)
+    with torch.no_grad():
+        said = model.logits(task.features) if hasattr(model, "logits") else model(task.features)
+    assert float(said.softmax(1)[:, 2].max()) < 1e-3
+
+
+def test_an_ensemble_has_four_networks():
+    seeds = []
+    best = Outcome(Candidate("gcn", ModelSettings("gcn")), (0.5,), np.arange(2), np.eye(2), 3)
+
+    class Measured:
+        seed, metric = 7, "accuracy"
+
+        def with_seed(self, seed):
+            seeds.append(seed)
+            return self
+
+        def measure(self, candidates, folds, seconds):
+            return [best]
+
+        def truth(self, nodes):
+            return np.array([0, 1])
+
+    together = worthwhile_ensemble(Measured(), best, [SimpleNamespace(val=np.arange(2))], 1.0)
+    assert seeds == [8, 9, 10]
+    assert together.members == 4
+
+
+def test_estimators_take_as_long_as_the_function():
+    usual = inspect.signature(tune).parameters["minutes"].default
+    for kind in (ElasticGNNClassifier, ElasticGNNRegressor):
+        assert {part.name: part.default for part in fields(kind)}["minutes"] == usual
+
+
+def test_an_unknown_parameter_is_refused():
+    with pytest.raises(ValueError, match=r"parameter must be one of .*, got colour"):
+        ElasticGNNClassifier().set_params(colour=3)
+
+
+def test_a_regressor_without_its_data_asks_for_them():
+    model = ElasticGNNRegressor()
+    model.task_ = None
+    with pytest.raises(ValueError, match="X and graph must be given after loading without them"):
+        model.asked_about(None, None)
