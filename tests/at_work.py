@@ -1,7 +1,10 @@
 """Which threads of this process worked on something: told by their processor time."""
 
+import os
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -12,6 +15,8 @@ def threads_at_work(work: Callable[[], object], times: int = 3) -> int:
     to run by chance (a spinning pool, pytest's own) did hardly do so each time: it may be one too
     many, never one too few.
     """
+    if "ELASTICGNN_TEAMS_COME_AND_GO" in os.environ:  # under scripts/sanitize.sh: uncountable
+        return sys.maxsize if others_worked(work) else 1
     found = set(_seconds())
     for turn in range(times):
         before = _seconds()
@@ -30,5 +35,8 @@ def others_worked(work: Callable[[], object]) -> bool:
 
 def _seconds() -> dict[int, int]:
     """Nanoseconds of the processor by thread; the system's clock of a thread has its number."""
-    numbers = [int(task.name) for task in Path("/proc/self/task").iterdir()]
-    return {number: time.clock_gettime_ns((~number << 3) | 6) for number in numbers}
+    found = {}
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it ended meanwhile
+            found[int(task.name)] = time.clock_gettime_ns((~int(task.name) << 3) | 6)
+    return found
