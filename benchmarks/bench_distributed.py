@@ -3,6 +3,7 @@
 Ratios of processor seconds are what counts on a shared machine: a process that waits for a core
 does no work. Writes results/distributed.json.
     python benchmarks/bench_distributed.py [--edges 1e7] [--only speed physics memory training …]
+With --work FOLDER the partitions of earlier runs are used again: what is timed then starts soon.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ from elasticgnn.training.model_file import read_model_file
 
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT / "results" / "distributed.json"
-JOBS = ("speed", "physics", "memory", "training", "kills", "large")
+JOBS = ("speed", "physics", "exchange", "memory", "training", "kills", "large")
 
 
 def operator_times(folder: Path, cases: list[list[object]], work: Path) -> dict[str, object]:
@@ -74,14 +77,25 @@ def road_task(graph: Graph) -> NodeTask:
 def measure_speed(edges: int, work: Path) -> dict[str, object]:
     graph = road_graph(edges)
     write_partition(road_task(graph), work / "roads", parts=16, method="blocks")
-    times = operator_times(work / "roads", [[8, 3, False], [40, 2, False]], work)
+    times = operator_times(work / "roads", [[8, 5, False], [40, 3, False]], work)
     return {"nodes": graph.num_nodes, "edges": graph.num_edges, **times}
 
 
 def measure_physics(work: Path) -> dict[str, object]:
     task = load("coauthor-physics")
     write_partition(task, work / "physics", parts=16)
-    return operator_times(work / "physics", [[5, 5, False], [64, 3, False]], work)
+    return operator_times(work / "physics", [[5, 80, False], [64, 25, False]], work)
+
+
+def measure_exchange(work: Path) -> dict[str, object]:
+    """Exchanges of two processes on Physics: through shared memory, and through sockets."""
+    write_partition(load("coauthor-physics"), work / "physics", parts=16)
+    found: dict[str, object] = {}
+    for name, shared in (("shared", "1"), ("sockets", "0")):
+        command = [str(ROOT / "distributed_work.py"), "exchange", str(work / "physics")]
+        run_group([*command, str(work / name)], 2, ELASTICGNN_SHARED_MEMORY=shared)
+        found[name] = json.loads((work / f"{name}-2-0.json").read_text())
+    return found
 
 
 def train(folder: Path, model: Path, epochs: int) -> list[str]:
@@ -184,23 +198,36 @@ def measure_memory(edges: int, work: Path) -> dict[str, object]:
     return found
 
 
+@contextmanager
+def work_folder(kept: Path | None, job: str) -> Iterator[Path]:
+    """Where a job's files lie: for this run alone, or in a folder that stays."""
+    if kept is None:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+        return
+    (kept / job).mkdir(parents=True, exist_ok=True)
+    yield kept / job
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--edges", type=float, default=1e7)
     parser.add_argument("--large-edges", type=float, default=5e7)
+    parser.add_argument("--work", type=Path, help="folder that is kept and used again")
     parser.add_argument("--only", nargs="*", choices=JOBS, default=JOBS)
     chosen = parser.parse_args()
     jobs = {
         "speed": lambda work: measure_speed(int(chosen.edges), work),
         "physics": measure_physics,
+        "exchange": measure_exchange,
         "memory": lambda work: measure_memory(int(chosen.edges), work),
         "training": measure_training,
         "kills": measure_kills,
         "large": lambda work: measure_large(int(chosen.large_edges), work),
     }
     for name in chosen.only:
-        with tempfile.TemporaryDirectory() as folder:
-            measured = {"load": os.getloadavg()[0], **jobs[name](Path(folder))}
+        with work_folder(chosen.work, name) as folder:
+            measured = {"load": os.getloadavg()[0], **jobs[name](folder)}
         found = json.loads(RESULT.read_text()) if RESULT.exists() else {}  # jobs may run apart
         RESULT.write_text(json.dumps({**found, name: measured}, indent=1) + "\n")
         print(name, json.dumps(measured.get("ratios", measured)))

@@ -22,6 +22,7 @@ from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training import TrainingPlan, fit
 
 PENALTY, STEPS = ElasticPenalty(0.5, 3.0), 10
+WIDTHS, ROUNDS = (1, 4, 16, 64, 256), 101  # of exchanges timed alone
 
 
 def peak_bytes() -> int:
@@ -108,9 +109,26 @@ def speed(folder: Path) -> dict[str, object]:
     return found
 
 
+def exchange(folder: Path) -> dict[str, object]:
+    """Seconds of one exchange of halo rows, with nothing to compute beside it, by columns."""
+    graph, found = PartitionFolder(folder).graph(), {}
+    boundary = sum(len(rows) for rows in graph.exchange.send.values())
+    for width in WIDTHS:
+        rows = torch.zeros(graph.num_owned + graph.num_halo, width)
+        seconds = []
+        for _ in range(ROUNDS):
+            dist.barrier()
+            begin = time.perf_counter()
+            graph.exchange.fill(rows)
+            seconds.append(time.perf_counter() - begin)
+        found[str(width)] = {"bytes": 4 * boundary * width, "seconds": sorted(seconds)[ROUNDS // 2]}
+    return {"boundary": boundary, "shared": bool(graph.exchange.shared), "widths": found}
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     job, where, out = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     with process_group() as (rank, processes):
-        result = {"speed": speed, "single": single, "curve": curve}[job](where)
+        jobs = {"speed": speed, "single": single, "curve": curve, "exchange": exchange}
+        result = jobs[job](where)
         out.with_name(f"{out.name}-{processes}-{rank}.json").write_text(json.dumps(result))

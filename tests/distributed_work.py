@@ -152,3 +152,20 @@ def many_exchanges(folder: Path) -> tuple[bool, list[int]]:
         if not torch.equal(rows[:, :width], expected[torch.from_numpy(local.nodes)][:, :width]):
             wrong.append(turn)
     return bool(held.exchange.shared), wrong
+
+
+def two_exchanges_under_way(folder: Path) -> tuple[bool, int]:
+    """Whether memory is shared, and rows that are wrong where a second exchange begins early."""
+    graph = small_graph()
+    held = DistributedGraph.from_graph(graph, division(graph, "random"))
+    local, wrong = held.local, 0
+    nodes = torch.from_numpy(local.nodes).to(torch.float32)[:, None]
+    for turn in range(100):
+        pair = [nodes + number for number in (turn, -turn)]
+        expected = [rows.clone() for rows in pair]
+        for rows in pair:
+            rows[local.owned :] = float("nan")
+        for pending in [held.exchange.start(rows, 1) for rows in pair]:
+            pending.finish()
+        wrong += sum(int((one != other).sum()) for one, other in zip(pair, expected, strict=True))
+    return bool(held.exchange.shared), wrong

@@ -159,3 +159,11 @@ def test_rows_of_any_width_arrive_one_after_another(tmp_path, shared):
     for shares, wrong in said:
         assert shares == (shared == "1")
         assert wrong == []
+
+
+@pytest.mark.parametrize("shared", ["1", "0"])
+def test_an_exchange_may_begin_before_the_last_one_is_read(tmp_path, shared):
+    said = run_together(
+        "two_exchanges_under_way", 2, tmp_path / "group", ELASTICGNN_SHARED_MEMORY=shared
+    )
+    assert said == [(shared == "1", 0)] * 2

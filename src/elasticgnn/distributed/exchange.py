@@ -5,21 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from elasticgnn.distributed.shared_boxes import SharedBoxes
-from elasticgnn.kernels import native
+from elasticgnn.kernels import native as kernels
+
+native: Any = kernels
 
 
 class Arriving(NamedTuple):
     """Rows on their way from one process, and where they belong."""
 
-    packed: Tensor  # what comes: the rows, or a word that they are in the shared box
+    packed: Tensor | None  # what comes, if not through shared memory
     rows: Tensor
     width: int
-    box: int  # address of the shared box, or 0
+    boxes: SharedBoxes | None = None
+    address: int = 0  # of the shared box, with the exchange whose rows it will hold
+    number: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +31,7 @@ class HaloExchange:
 
     send[q]: local rows for process q, in the order of q's halo; receive[q]: how many rows come
     from q, which lie one after another behind the owned rows. Rows for a process of the same
-    machine lie in memory that both share, and a message says that they are there.
+    machine lie in memory that both share, others are messages.
     """
 
     owned: int
@@ -47,13 +50,20 @@ class HaloExchange:
         """Begins to send the first `width` columns of boundary rows; `finish` it."""
         self.count["exchanges"] += 1
         for boxes in self.shared.values():
-            boxes.next_turn()
+            boxes.next_exchange()
         arriving = self._arriving(rows, width)
-        work = [dist.irecv(one.packed, q, self.group) for q, one in arriving.items()]
+        work = [
+            dist.irecv(one.packed, q, self.group)
+            for q, one in arriving.items()
+            if one.packed is not None
+        ]
         outbox = []
         for q, index in self.send.items():  # receivers wait already when the rows set out
-            outbox.append(self._packed(q, rows, index, width))
-            work.append(dist.isend(outbox[-1], q, self.group))
+            if q in self.shared:
+                self._share(self.shared[q], rows, index, width)
+            else:
+                outbox.append(packed_rows(rows, index, width))
+                work.append(dist.isend(outbox[-1], q, self.group))
             self.count["rows"] += len(index)
             self.count["bytes"] += len(index) * width * rows.element_size()
         return Pending(list(arriving.values()), outbox, work)
@@ -65,22 +75,20 @@ class HaloExchange:
             halo = rows[first : first + count]
             first += count
             if q in self.shared:
-                address = self.shared[q].inbox(count * width * rows.element_size())
-                found[q] = Arriving(torch.empty(1, dtype=torch.uint8), halo, width, address)
+                boxes = self.shared[q]
+                address = boxes.inbox(count * width * rows.element_size())
+                found[q] = Arriving(None, halo, width, boxes, address, boxes.number)
                 continue
             room = halo if width == rows.shape[1] else rows.new_empty(count, width)
-            found[q] = Arriving(room, halo, width, 0)
+            found[q] = Arriving(room, halo, width)
         return found
 
-    def _packed(self, q: int, rows: Tensor, index: Tensor, width: int) -> Tensor:
-        """What is sent to process q: the rows, or a word that they are in the shared box."""
-        if q not in self.shared:
-            out = rows.new_empty(len(index), width)
-            pack(rows, index, width, out.data_ptr(), out)
-            return out
-        address = self.shared[q].outbox(len(index) * width * rows.element_size())
+    @staticmethod
+    def _share(boxes: SharedBoxes, rows: Tensor, index: Tensor, width: int) -> None:
+        """Writes the rows into the shared box, and says that they are there."""
+        address = boxes.outbox(len(index) * width * rows.element_size())
         pack(rows, index, width, address)
-        return torch.zeros(1, dtype=torch.uint8)
+        boxes.announce(address)
 
     def fill(self, rows: Tensor) -> None:
         """Fills the halo rows of `rows` (owned + halo, ...) with their owners' rows."""
@@ -100,18 +108,23 @@ class Pending:
         """Waits, and writes the rows that came into the halo."""
         for work in self.work:
             work.wait()
-        if self.work:
-            for one in self.arriving:
-                unpack(one)
+        for one in self.arriving:
+            unpack(one)
         self.work.clear()
+        self.arriving.clear()
 
 
-def pack(rows: Tensor, index: Tensor, width: int, to: int, out: Tensor | None = None) -> None:
-    """Writes the first `width` columns of the rows `index` one after another to the address."""
+def packed_rows(rows: Tensor, index: Tensor, width: int) -> Tensor:
+    """The first `width` columns of the rows `index`, one after another."""
     if native is None:
-        assert out is not None
-        torch.index_select(rows[:, :width], 0, index, out=out)
-        return
+        return rows[:, :width].index_select(0, index)
+    out = rows.new_empty(len(index), width)
+    pack(rows, index, width, out.data_ptr())
+    return out
+
+
+def pack(rows: Tensor, index: Tensor, width: int, to: int) -> None:
+    """Writes the first `width` columns of the rows `index` one after another to the address."""
     size = rows.element_size()
     native.halo_pack(
         rows.data_ptr(), rows.stride(0) * size, width * size, index.data_ptr(), len(index), to
@@ -120,12 +133,19 @@ def pack(rows: Tensor, index: Tensor, width: int, to: int, out: Tensor | None = 
 
 def unpack(one: Arriving) -> None:
     """Moves the rows that came to their place."""
-    if one.packed is one.rows:
-        return
-    if native is None:
-        one.rows[:, : one.width] = one.packed
-        return
+    if one.boxes is not None:
+        one.boxes.await_rows(one.address, one.number)
+        unpack_from(one.address, one)
+        one.boxes.release(one.address, one.number)
+    elif one.packed is not one.rows and one.packed is not None:
+        if native is None:
+            one.rows[:, : one.width] = one.packed
+        else:
+            unpack_from(one.packed.data_ptr(), one)
+
+
+def unpack_from(address: int, one: Arriving) -> None:
+    """Moves rows that lie one after another at the address to their place."""
     size = one.rows.element_size()
     place = (one.rows.data_ptr(), one.rows.stride(0) * size)
-    came = one.box or one.packed.data_ptr()
-    native.halo_unpack(came, one.width * size, len(one.rows), *place)
+    native.halo_unpack(address, one.width * size, len(one.rows), *place)
