@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from elasticgnn.data import block_model
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import ElasticGNNClassifier, ElasticGNNRegressor, TrainingPlan, tune
 from elasticgnn.training.objective import class_weights
@@ -18,7 +17,6 @@ from elasticgnn.training.trained_model import missing_column, unknown_columns
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.candidates import Candidate
-from elasticgnn.training.tuning.closed_form import logistic
 from elasticgnn.training.tuning.metrics import interval, number_score
 from elasticgnn.training.tuning.outcome import Outcome
 
@@ -81,15 +79,6 @@ def test_biases_and_temperature_come_back():
     found = fit_calibration(labels, shown)
     assert found.temperature == pytest.approx(0.5, rel=0.1)
     assert np.subtract(found.bias, np.mean(found.bias)) == pytest.approx([1, 0, -1], abs=0.15)
-
-
-def test_a_class_without_a_training_node_is_never_said():
-    task = block_model([20, 20, 20], seeded(), inside=0.3)
-    train = (task.labels < 2).nonzero().flatten()
-    model = logistic(ModelSettings("mlp", steps=0), task, train)
-    with torch.no_grad():
-        said = model.logits(task.features) if hasattr(model, "logits") else model(task.features)
-    assert float(said.softmax(1)[:, 2].max()) < 1e-3
 
 
 def test_an_ensemble_has_four_networks():
