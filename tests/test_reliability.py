@@ -210,6 +210,7 @@ def test_the_page_says_what_the_records_say():
     page = " ".join((ROOT / "docs" / "reliability.md").read_text().split())
     found = records()
     kills = [part for key, part in found["faults"].items() if key.startswith("killed")]
+    stops = [part for key, part in found["faults"].items() if key.startswith("interrupted")]
     mutants = found["mutants"]
     outcomes = Counter(fault["outcome"] for fault in mutants["faults"])
     killed = outcomes["killed"] + outcomes["no end"]
@@ -218,6 +219,9 @@ def test_the_page_says_what_the_records_say():
     for said in (
         f"{sum(part['kills'] for part in kills)} kills over {len(kills)} commands",
         f"{sum(part['broken'] for part in kills)} broken or missing outputs",
+        f"{sum(part['interrupts'] for part in stops)} interrupts over {len(stops)} commands",
+        f"{sum(part['broken'] + part['leftovers'] for part in stops)} left otherwise",
+        f"at most {max(part['processor_seconds'] for part in stops)} processor seconds",
         f"{fuzz['mutants']:,} mutants of {len(fuzz['formats'])} formats, "
         f"{len(fuzz['failures'])} failures",
         f"{tried} of {mutants['known']:,} faults tried, {killed} killed",

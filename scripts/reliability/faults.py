@@ -1,10 +1,12 @@
-"""make faults: commands killed at any moment, disks that are full, folders that are closed.
+"""make faults: commands killed or interrupted at any moment, full disks, closed folders.
 
 Every command runs undisturbed first. Then it is killed (SIGKILL) at moments drawn over its whole
 running time, half of them from its last fifth, where files are written: afterwards its output must
 be the old file or the one of the undisturbed run, with nothing left beside it. What can go on (a
-study, a partition, a download) goes on after each kill and must end as if undisturbed. A stopped
-database server and a database on a full disk are tests: tests/experiment/test_storage_faults.py.
+study, a partition, a download) goes on after each kill and must end as if undisturbed. Ctrl-C
+(SIGINT) at such moments must end a command with 130, one word and nothing lost, within half a
+second of the processor. A stopped database server and a database on a full disk are tests:
+tests/experiment/test_storage_faults.py.
 """
 
 from __future__ import annotations
@@ -15,16 +17,27 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forked import Ended, full_disk, run, run_together, warm_up, without_rights
+from forked import (
+    OUTSIDE,
+    Ended,
+    full_disk,
+    heed_interrupts,
+    run,
+    run_together,
+    warm_up,
+    without_rights,
+)
 from mirror import mirror
 
 from elasticgnn.data.files import data_folder
@@ -32,6 +45,7 @@ from elasticgnn.files import write_whole
 
 RECORD = Path(__file__).parents[2] / "results" / "reliability" / "faults.json"
 OLD = b"the old file"
+WAY_OUT = 0.5  # processor seconds between Ctrl-C and the end
 FETCHED = "planetoid/ind.cora.graph"
 
 
@@ -142,6 +156,43 @@ def killed(command: Command, kills: int, folder: Path, draw: random.Random) -> d
     return found
 
 
+def interrupted(command: Command, count: int, folder: Path, draw: random.Random) -> dict[str, Any]:
+    """Ctrl-C at many moments; counts how the command left, and the longest way out."""
+    output = folder / command.output
+    clear(output)
+    undisturbed = run(list(command.arguments), folder, before=heed_interrupts)
+    whole, before = content(output), names(folder)
+    found = {"interrupts": 0, "finished": 0, "old": 0, "new": 0, "broken": 0, "leftovers": 0}
+    said, slowest, seconds = Counter[str](), 0.0, undisturbed.seconds
+    while found["interrupts"] + found["finished"] < count:
+        clear(output)
+        if not command.goes_on:
+            output.write_bytes(OLD)
+        when = seconds * draw.uniform(0.02, 1.0)
+        ended = run(list(command.arguments), folder, when, heed_interrupts, signal.SIGINT)
+        if ended.code == OUTSIDE:
+            continue
+        found["finished" if ended.code == 0 else "interrupts"] += 1
+        if ended.code == 0:
+            seconds = min(seconds, ended.seconds)
+        else:
+            slowest = max(slowest, ended.processor_seconds)
+            said[f"{ended.code}: {ended.errors.strip().replace(str(folder), 'FOLDER')[-200:]}"] += 1
+            found["broken"] += int(not left_well(ended))
+        if command.goes_on and run(list(command.arguments), folder).code != 0:
+            found["broken"] += 1
+        found[state(content(output), whole)] += 1
+        found["leftovers"] += len(names(folder) - before) + hidden(output)
+    return {**found, "said": dict(said), "processor_seconds": round(slowest, 3)}
+
+
+def left_well(ended: Ended) -> bool:
+    """Exit code 130, the word at the end of at most some progress, and at once."""
+    lines = ended.errors.strip().splitlines()
+    plain = lines[-1:] == ["interrupted"] and "Traceback" not in ended.errors
+    return ended.code == 130 and plain and ended.processor_seconds <= WAY_OUT
+
+
 def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
@@ -233,7 +284,9 @@ def cut_network(command: Command, folder: Path, address: str) -> dict[str, Any]:
     return {"refused": first.is_one_line and second.is_one_line, "kept": kept}
 
 
-def jobs(folder: Path, kills: int, address: str) -> dict[str, Callable[[], dict[str, Any]]]:
+def jobs(
+    folder: Path, kills: int, interrupts: int, address: str
+) -> dict[str, Callable[[], dict[str, Any]]]:
     """Every part of the campaign by its key in the record."""
     draw = random.Random(0)
     known = commands(address)
@@ -242,6 +295,10 @@ def jobs(folder: Path, kills: int, address: str) -> dict[str, Callable[[], dict[
     found: dict[str, Callable[[], dict[str, Any]]] = {}
     for name, each in known.items():
         found[f"killed: {name}"] = lambda each=each: killed(each, kills, folder, draw)
+    for name, each in known.items():
+        found[f"interrupted: {name}"] = lambda each=each: interrupted(
+            each, interrupts, folder, draw
+        )
     for name, each in known.items():
         found[f"full disk: {name}"] = lambda each=each: on_full_disk(each, folder)
         found[f"read-only disk: {name}"] = lambda each=each: on_closed_disk(each, folder)
@@ -254,14 +311,14 @@ def jobs(folder: Path, kills: int, address: str) -> dict[str, Callable[[], dict[
     return found
 
 
-def campaign(kills: int, output: Path, end: float) -> dict[str, Any]:
+def campaign(kills: int, interrupts: int, output: Path, end: float) -> dict[str, Any]:
     """Everything that the record does not have yet, until the time is up."""
     record = json.loads(output.read_text()) if output.exists() else {}
     warm_up()
     with tempfile.TemporaryDirectory() as name, mirror(data_folder(None)) as address:
         folder = Path(name)
         prepare(folder, commands(address)["train"])
-        for key, job in jobs(folder, kills, address).items():
+        for key, job in jobs(folder, kills, interrupts, address).items():
             if key not in record and time.monotonic() < end:
                 record[key] = job()
                 write_whole(output, json.dumps(record, indent=1) + "\n", make_folder=True)
@@ -277,14 +334,18 @@ def is_bad(part: dict[str, Any]) -> bool:
 def main() -> int:
     given = argparse.ArgumentParser(description=__doc__)
     given.add_argument("--kills", type=int, default=14, help="of each command")
+    given.add_argument("--interrupts", type=int, default=8, help="of each command")
     given.add_argument("--minutes", type=float, default=60.0)
     given.add_argument("--output", type=Path, default=RECORD)
     options = given.parse_args()
-    record = campaign(options.kills, options.output, time.monotonic() + 60 * options.minutes)
-    kills = sum(part.get("kills", 0) for part in record.values())
+    end = time.monotonic() + 60 * options.minutes
+    record = campaign(options.kills, options.interrupts, options.output, end)
+    kills, interrupts = (
+        sum(part.get(name, 0) for part in record.values()) for name in ("kills", "interrupts")
+    )
     print(json.dumps(record, indent=1))
     bad = [key for key, part in record.items() if is_bad(part)]
-    print(f"{kills} kills; " + ("\n".join(bad) or "nothing lost"))
+    print(f"{kills} kills, {interrupts} interrupts; " + ("\n".join(bad) or "nothing lost"))
     return 1 if bad else 0
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 NOBODY = 65534
+OUTSIDE = 98  # exit code where a signal came before or after the command
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads do not survive a fork
 LOADED = (
     *("torch", "optuna", "sqlalchemy.dialects.sqlite", "pandas", "safetensors.torch", "pymetis"),
@@ -38,11 +39,15 @@ def warm_up() -> None:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended; code is None where it was killed."""
+    """How a command ended; code is None where it was killed.
+
+    processor_seconds: what it took from the signal that was sent to it until its end.
+    """
 
     code: int | None
     errors: str
     seconds: float
+    processor_seconds: float = 0.0
 
     @property
     def is_one_line(self) -> bool:
@@ -83,7 +88,7 @@ def run_and_leave(
     from elasticgnn.cli.__main__ import main
 
     torch.set_num_threads(1)  # the parent's threads are not here: a loop would wait for them
-    code = 99
+    code, inside = 99, False
     try:
         os.setsid()
         os.chdir(folder)
@@ -92,38 +97,57 @@ def run_and_leave(
         for handle, target in ((0, nowhere), (1, nowhere), (2, errors)):
             os.dup2(target, handle)
         before()
+        inside = True
         main(arguments)
-        code = 0
+        code, inside = 0, False
     except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 0
+        code, inside = ended.code if isinstance(ended.code, int) else 0, False
+    except KeyboardInterrupt:
+        code = code if inside else OUTSIDE
     finally:
         sys.stderr.flush()
         os._exit(code)
 
 
+def heed_interrupts() -> None:
+    """Ctrl-C is heard, also where the shell has told its children in the background not to."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def processor_seconds(process: int) -> float:
+    """What a process has taken of the processor; the system's clock of it has its number."""
+    try:
+        return time.clock_gettime((~process << 3) | 2)
+    except OSError:  # it is over
+        return 0.0
+
+
 def run(
     arguments: list[str],
     folder: Path,
-    kill_after: float | None = None,
+    send_after: float | None = None,
     before: Callable[[], None] = no_change,
+    sent: signal.Signals = signal.SIGKILL,
 ) -> Ended:
-    """Runs the command; with `kill_after` it is killed (SIGKILL) after so many seconds."""
-    began = time.monotonic()
+    """Runs the command; with `send_after` it is sent a signal after so many seconds."""
+    began, taken = time.monotonic(), 0.0
     with tempfile.NamedTemporaryFile() as log:
         child = start(arguments, folder, Path(log.name), before)
-        killed = False
+        told = False
         while True:
-            found, status = os.waitpid(child, os.WNOHANG)
+            found, status, usage = os.wait4(child, os.WNOHANG)
             spent = time.monotonic() - began
             if found:
                 break
-            if not killed and kill_after is not None and spent > kill_after:
-                os.killpg(os.getpgid(child), signal.SIGKILL)
-                killed = True
+            if not told and send_after is not None and spent > send_after:
+                taken = processor_seconds(child)
+                os.killpg(os.getpgid(child), sent)
+                told = True
             time.sleep(0.001)
         errors = Path(log.name).read_text(errors="replace")
     code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-    return Ended(code, errors, spent)
+    after = usage.ru_utime + usage.ru_stime - taken if told else 0.0
+    return Ended(code, errors, spent, after)
 
 
 def run_together(arguments: list[str], folder: Path, count: int) -> list[int]:

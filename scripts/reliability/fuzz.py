@@ -84,7 +84,11 @@ def read_batch(kind: str, made: Format, first: int, count: int, answer: Any) -> 
         signal.signal(limit, out_of_time)
     with scratch() as folder:
         for number in range(first, first + count):
-            answer.send((number, outcome(made, mutant(made.content, kind, number), folder, events)))
+            content = mutant(made.content, kind, number)
+            ended = outcome(made, content, folder, events)
+            if ended == "slow":  # by the clock perhaps, while the machine stood still
+                ended = outcome(made, content, folder, events)
+            answer.send((number, ended))
     answer.send(None)
 
 
