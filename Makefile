@@ -51,7 +51,7 @@ bench-attack: $(VENV)/.bench ## Metattack: seconds per flip and peak memory
 bench-distributed: $(VENV)/.bench ## One, two and four processes: bits, ratios, killed processes
 	$(BIN)/python benchmarks/bench_distributed.py
 
-sanitize: $(VENV)/.dev ## Kernel tests with the address and undefined-behaviour sanitizers
+sanitize: $(VENV)/.dev ## Loops with sanitizers: SANITIZER=address (and undefined behaviour) or thread
 	PYTHON=$(BIN)/python bash scripts/sanitize.sh
 
 MINUTES ?= 5

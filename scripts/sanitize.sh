@@ -1,19 +1,51 @@
 #!/usr/bin/env bash
-# Builds the extension with the address and undefined-behaviour sanitizers and runs the kernel tests on it.
+# Builds the extension with sanitizers and runs the kernel tests on it. SANITIZER=address (the default) looks for bad
+# addresses and undefined behaviour, SANITIZER=thread for races between the threads of a loop.
 # PYTHON names an interpreter that has the project's development dependencies (make sanitize sets it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-build=build/sanitize
+sanitizer=${SANITIZER:-address}
+build=build/sanitize-$sanitizer
 set=${ELASTICGNN_SIMD:-native}  # one set is enough, and takes minutes
 "$python" -m cmake --version >/dev/null 2>&1 && cmake="$python -m cmake" || cmake=cmake
-$cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DELASTICGNN_SANITIZE=ON -DELASTICGNN_SETS=$set \
+$cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DELASTICGNN_SANITIZE="$sanitizer" -DELASTICGNN_SETS="$set" \
   -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" >/dev/null
 $cmake --build "$build" --parallel 2
-extension=$(ls "$PWD/$build"/_native*.so)
+export ELASTICGNN_NATIVE="$(ls "$PWD/$build"/_native*.so)" OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
+loops=(tests/operator/test_fused.py tests/operator/test_fused_gradients.py tests/operator/test_packed.py
+  tests/operator/test_wide.py tests/operator/test_population.py tests/nn/test_attention.py tests/solver/test_lanes.py)
+run() { "$python" -m pytest -q -p no:cacheprovider "$@"; }
+
 # Python and torch are not instrumented: the runtime is preloaded, and their own leaks are not ours.
-export LD_PRELOAD="$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)"
-export ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 UBSAN_OPTIONS=print_stacktrace=1
-export ELASTICGNN_NATIVE="$extension" OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
-"$python" -m pytest tests/kernels tests/operator/test_fused.py tests/operator/test_fused_gradients.py tests/operator/test_packed.py \
-  tests/operator/test_wide.py tests/operator/test_population.py tests/nn/test_attention.py tests/solver/test_lanes.py -q -p no:cacheprovider "$@"
+if [ "$sanitizer" = address ]; then
+  export LD_PRELOAD="$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)"
+  export ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 UBSAN_OPTIONS=print_stacktrace=1
+  run tests/kernels "${loops[@]}" "$@"
+  exit
+fi
+
+# Addresses without randomness: this sanitizer expects libraries where they always were.
+tsan=$(gcc -print-file-name=libtsan.so)
+quiet="suppressions=$PWD/scripts/threads_seen/suppressions.txt:report_signal_unsafe=0"
+run_watched() { LD_PRELOAD="$tsan" TSAN_OPTIONS="$quiet:$1" setarch -R "$python" -m pytest -q -p no:cacheprovider --timeout=0 "${@:2}"; }
+export ELASTICGNN_TEAMS_COME_AND_GO=1  # the stand-in makes the threads of each loop anew
+# Every test of a loop with more than one thread proves that they worked (native.last_threads).
+threads=(tests/operator/test_fused.py tests/operator/test_fused_torch.py tests/operator/test_packed.py tests/operator/test_wide.py
+  tests/operator/test_population.py tests/operator/test_flipped.py tests/nn/test_attention.py tests/features/test_product.py
+  tests/training/test_population.py tests/solver/test_lanes.py tests/solver/test_minimise.py -k "thread")
+# First the proof that it would see a race: with barriers that it cannot see, the same loops must be reported.
+counted() { cat "$PWD/$build/$1".[0-9]* 2>/dev/null | grep -c "WARNING: ThreadSanitizer: $2" || true; }
+rm -f "$build"/hidden.[0-9]* "$build"/seen.[0-9]*
+ELASTICGNN_HIDE_BARRIERS=1 run_watched "exitcode=0:log_path=$PWD/$build/hidden" "${threads[@]}" >/dev/null || true
+hidden=$(counted hidden "data race")
+echo "with barriers hidden: $hidden races reported"
+[ "$hidden" -gt 0 ] || { echo "the sanitizer sees nothing"; exit 1; }
+run_watched "exitcode=66:log_path=$PWD/$build/seen" "${threads[@]}" "$@" | tee "$build/said" || true
+seen=$(counted seen "")
+echo "with barriers as they are: $seen reports"
+passed=$(grep -oE "[0-9]+ passed" "$build/said" | grep -oE "[0-9]+")
+failed=$(grep -oE "[0-9]+ failed" "$build/said" | grep -oE "[0-9]+" || echo 0)
+printf '{"set": "%s", "passed": %d, "failed": %d, "reports": %d, "races with hidden barriers": %d}\n' \
+  "$set" "$passed" "$failed" "$seen" "$hidden" > results/reliability/threads.json
+[ "$seen" = 0 ] && [ "$failed" = 0 ]
