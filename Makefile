@@ -21,13 +21,14 @@ check: $(VENV)/.dev ## Lint, formatting and types, of Python and of the compiled
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(KERNELS)
+	@echo 'clang-format on the $(words $(KERNELS)) files of the compiled loops'
+	@$(BIN)/clang-format --dry-run --Werror $(KERNELS)
 	PYTHON=$(BIN)/python bash scripts/tidy.sh
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(KERNELS)
+	@$(BIN)/clang-format -i $(KERNELS)
 
 docs: $(VENV)/.dev ## The site, into build/site: warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from statistics import fmean
 
+from elasticgnn.figures import COLOURS, MARKERS, legend_below, new_figure
+
 
 def name_of(row: dict) -> str:
     """Family with the penalty it predicts with."""
@@ -19,8 +21,6 @@ def name_of(row: dict) -> str:
 
 
 def main() -> None:
-    from matplotlib import pyplot
-
     source, output = map(Path, sys.argv[1:])
     rows = json.loads(source.read_text())
     rates = sorted({row["rate"] for row in rows})
@@ -33,20 +33,25 @@ def main() -> None:
     heads = [f"{rate:.0%}, itself | {rate:.0%}, worst" for rate in rates]
     print("| penalty | clean | " + " | ".join(heads) + " |")
     print("|" + " --- |" * (2 + 2 * len(rates)))
-    figure, axes = pyplot.subplots(figsize=(7.5, 4.8), layout="constrained")
-    for name in names:
+    figure = new_figure(panel=(6.4, 4.8))
+    (axes,) = figure.axes
+    for number, name in enumerate(names):
         cells = [mean(name, "clean")]
         for rate in rates:
             cells += [mean(name, "adaptive", rate), mean(name, "worst", rate)]
         print(f"| {name} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
-        line = "--" if "no edges" in name else "-"
+        line = "--" if "no edges" in name else "-" if number < len(COLOURS) else ":"
         x = [0.0, *(100 * rate for rate in rates)]
-        axes.plot(x, [cells[0], *cells[2::2]], line, marker="o", ms=4, label=name)
+        look = {
+            "color": COLOURS[number % len(COLOURS)],
+            "marker": MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
+        }
+        axes.plot(x, [cells[0], *cells[2::2]], line, markersize=4, label=name, **look)
     seeds = len({row["seed"] for row in rows})
     axes.set(xlabel="edges flipped by PRBCD (%)", ylabel="test accuracy (%), worst of all attacks")
-    axes.set_title(f"Penalties on the Cora component, {seeds} networks", fontsize=10)
-    axes.legend(fontsize=7)
-    figure.savefig(output, dpi=130)
+    axes.set_title(f"Penalties on the Cora component, {seeds} networks")
+    legend_below(figure, 3, "penalty (lambda1, lambda2, concavity)")
+    figure.savefig(output)
 
 
 if __name__ == "__main__":

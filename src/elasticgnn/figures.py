@@ -32,3 +32,23 @@ def new_figure(
         FigureCanvasAgg(figure)
         figure.subplots(1, columns, sharey=sharey, squeeze=False)
     return figure
+
+
+def legend_below(figure: Any, columns: int, title: str = "") -> None:
+    """One legend for all panels, under them, where it hides no line; a label is listed once."""
+    pairs = [axis.get_legend_handles_labels() for axis in figure.axes]
+    known = {
+        label: handle
+        for handles, labels in pairs
+        for handle, label in zip(handles, labels, strict=True)
+    }
+    figure.legend(
+        known.values(),
+        known.keys(),
+        loc="outside lower center",
+        ncols=columns,
+        title=title,
+        frameon=False,
+        fontsize=8,
+        title_fontsize=8,
+    )
