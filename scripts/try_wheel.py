@@ -1,20 +1,29 @@
-"""Tries wheels as a stranger would: contents, stable ABI, and the demo without a compiler.
+"""Tries wheels as a stranger would: contents, stable ABI, demo and tutorials without a compiler.
 
-Usage: python scripts/try_wheel.py dist/*.whl
-The wheel that fits this Python is installed with its extra `cli` into an empty environment in
-which no compiler can be found, and runs `elasticgnn doctor` and `elasticgnn demo` there. A
-stable-ABI wheel that does not fit is loaded by every newer Python on the path.
+Usage: python scripts/try_wheel.py [--record FILE] dist/*.whl
+The wheel that fits this Python is installed with its extra `cli` into an empty environment outside
+the repository in which no compiler can be found, runs `elasticgnn doctor` and `elasticgnn demo`
+there and, with the extra `data`, the tutorials of docs/tutorials from their text. A stable-ABI
+wheel that does not fit is loaded by every newer Python on the path. The record holds the seconds
+of each step.
 """
 
+import argparse
+import json
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+COMPILERS = ("gcc", "g++", "cc", "c++", "clang", "clang++", "cl")
 LOAD = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("elasticgnn.kernels._native", sys.argv[1])
@@ -22,6 +31,7 @@ module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 print(sys.version.split()[0], "loads it:", module.simd)
 """
+WHERE = "import elasticgnn; print(elasticgnn.__file__)"
 
 
 def check_contents(wheel: Path) -> None:
@@ -43,31 +53,91 @@ def load_elsewhere(wheel: Path) -> None:
             subprocess.run([python, "-c", LOAD, path], check=True)
 
 
-def run_demo(wheel: Path) -> None:
-    """Installs the wheel where there is no compiler and runs the demo."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        binaries = Path(folder) / "bin"
-        constraints = Path(__file__).parent.parent / "constraints.txt"
-        clean = {**os.environ, "PATH": str(binaries), "PIP_CONSTRAINT": str(constraints.resolve())}
-        clean.pop("PYTHONPATH", None)
-        target = f"{wheel.resolve()}[cli]"
+def cells(text: str) -> list[str]:
+    """The code of a tutorial, cell by cell."""
+    return re.findall(r"```\{code-cell\} python\n(.*?)```", text, flags=re.DOTALL)
+
+
+@dataclass
+class Stranger:
+    """An empty environment in which only its own programs are found."""
+
+    folder: Path
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        subprocess.run([sys.executable, "-m", "venv", self.folder / "venv"], check=True)
+        self.binaries = self.folder / "venv" / "bin"
+        found = [name for name in COMPILERS if shutil.which(name, path=str(self.binaries))]
+        if found:
+            raise SystemExit(f"the environment must have no compiler, got {found}")
+        self.environment = {
+            **os.environ,
+            "PATH": str(self.binaries),
+            "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
+            "MPLBACKEND": "agg",
+        }
+        self.environment.pop("PYTHONPATH", None)
+
+    def run(self, step: str, program: str, *arguments: str | Path) -> None:
+        """Runs a program of the environment in a folder of its own; a failure ends everything."""
+        work = self.folder / step.replace(" ", "-")
+        work.mkdir(exist_ok=True)
+        command = [self.binaries / program, *arguments]
         began = time.perf_counter()
-        for command in (
-            [binaries / "python", "-m", "pip", "install", "--quiet", "--only-binary=:all:", target],
-            [binaries / "elasticgnn", "doctor"],
-            [binaries / "elasticgnn", "demo"],
-        ):
-            subprocess.run(command, check=True, env=clean, cwd=folder)
-            print(f"{time.perf_counter() - began:.0f} s after the start: {command[1]} done")
+        subprocess.run(command, check=True, env=self.environment, cwd=work)
+        self.seconds[step] = round(time.perf_counter() - began, 1)
+        print(f"{step}: {self.seconds[step]} s", flush=True)
+
+    def install(self, step: str, target: str) -> None:
+        """What pip finds as wheels; nothing is built."""
+        pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        self.run(step, "python", *pip, "--only-binary=:all:", target)
+
+    def check_home(self) -> None:
+        """Refuses a package that is not the one of this environment."""
+        command = [self.binaries / "python", "-c", WHERE]
+        said = subprocess.run(
+            command, check=True, env=self.environment, cwd=self.folder, capture_output=True
+        ).stdout.decode()
+        if not Path(said.strip()).is_relative_to(self.folder.resolve()):
+            raise SystemExit(f"elasticgnn must come from the wheel, got {said.strip()}")
+
+
+def try_all(wheel: Path, tutorials: list[Path]) -> dict[str, float]:
+    """Seconds of every step of a first hour with the wheel."""
+    with tempfile.TemporaryDirectory() as folder:
+        stranger = Stranger(Path(folder))
+        stranger.install("install", f"{wheel.resolve()}[cli]")
+        stranger.check_home()
+        stranger.run("doctor", "elasticgnn", "doctor")
+        stranger.run("demo", "elasticgnn", "demo")
+        stranger.install("install data", f"{wheel.resolve()}[data]")
+        for tutorial in tutorials:
+            script = Path(folder) / f"{tutorial.stem}.py"
+            script.write_text("\n".join(cells(tutorial.read_text())))
+            stranger.run(f"tutorial {tutorial.stem}", "python", script)
+        return stranger.seconds
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("wheels", nargs="+", type=Path)
+    parser.add_argument("--record", type=Path, help="write the seconds of each step as JSON")
+    options = parser.parse_args()
+    tutorials = sorted(
+        path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.stem != "index"
+    )
     fits = f"cp{sys.version_info.major}{sys.version_info.minor}-cp"
-    for wheel in map(Path, sys.argv[1:]):
+    for wheel in options.wheels:
         check_contents(wheel)
         if fits in wheel.name:
-            run_demo(wheel)
+            seconds = try_all(wheel, tutorials)
+            if options.record is not None:
+                about = {"python": platform.python_version(), "cores": os.cpu_count()}
+                command = f"python scripts/try_wheel.py --record {options.record} {wheel}"
+                record = {"command": command, "wheel": wheel.name, **about, "seconds": seconds}
+                options.record.write_text(json.dumps(record, indent=1) + "\n")
         elif "abi3" in wheel.name:
             load_elsewhere(wheel)
         print(f"{wheel.name}: good")

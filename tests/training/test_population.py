@@ -57,6 +57,27 @@ def test_each_run_equals_autograd(hidden):
         assert_same_course(history, fit_alone(TASK, run, settings, plan, False))
 
 
+@pytest.mark.parametrize("hidden", [64, 16, 5, 80])
+def test_each_run_of_gcn_equals_autograd(hidden):
+    runs, plan = varied_runs(), TrainingPlan(epochs=12)
+    settings = ModelSettings("gcn", hidden_channels=hidden)
+    together = fit_population(TASK, runs, settings, plan)
+    for run, history in zip(runs, together, strict=True):
+        assert_same_course(history, fit_alone(TASK, run, settings, plan, False))
+
+
+@pytest.mark.parametrize("classes", [2, 8, 9, 17])
+def test_gcn_on_weighted_edges_with_any_number_of_classes_equals_autograd(classes):
+    task = small_task(classes, n=12 * classes)
+    weight = 0.1 + torch.rand(task.graph.num_edges, generator=torch.Generator().manual_seed(1))
+    task = replace(task, graph=task.graph.with_weight(weight))
+    settings, plan = ModelSettings("gcn"), TrainingPlan(epochs=6)
+    runs = varied_runs(task)[:2]
+    together = fit_population(task, runs, settings, plan)
+    for run, history in zip(runs, together, strict=True):
+        assert_same_course(history, fit_alone(task, run, settings, plan, False))
+
+
 @pytest.mark.parametrize("classes", [2, 8, 9, 17])
 def test_any_number_of_classes_equals_autograd(classes):
     task = small_task(classes, n=12 * classes)
@@ -87,10 +108,24 @@ def test_a_population_of_one_equals_fit():
         torch.testing.assert_close(value, member.weights[name])
 
 
-def test_the_kept_weights_give_the_selected_accuracy():
+def test_fit_trains_gcn_as_a_batch_of_one():
+    settings, plan = ModelSettings("gcn"), TrainingPlan(epochs=15)
+    run = run_of(settings, plan, small_split(TASK), seed=2)
+    generator = torch.Generator().manual_seed(2)
+    model = make_model(settings, TASK, generator)
+    alone = fit(model, TASK, run.split, plan, generator)
+    (member,) = fit_for(15, [run], settings, keep_weights=True)
+    assert alone.loss == member.loss
+    assert model.state_dict().keys() == member.weights.keys()
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, member.weights[name])
+
+
+@pytest.mark.parametrize("name", ["elastic", "gcn"])
+def test_the_kept_weights_give_the_selected_accuracy(name):
     run = varied_runs()[0]
-    (history,) = fit_for(30, [run], keep_weights=True)
-    settings = ModelSettings(lambda1=run.lambda1, lambda2=run.lambda2)
+    settings = ModelSettings(name, lambda1=run.lambda1, lambda2=run.lambda2)
+    (history,) = fit_for(30, [run], settings, keep_weights=True)
     model = make_model(settings, TASK, torch.Generator()).eval()
     model.load_state_dict(history.weights)
     said = model(TASK.features, TASK.graph).argmax(1)
@@ -118,13 +153,14 @@ def test_every_norm_trains(norm):
 
 
 @needs_kernels
-def test_same_bits_on_one_and_two_threads():
+@pytest.mark.parametrize("settings", [ModelSettings(), ModelSettings("gcn")])
+def test_same_bits_on_one_and_two_threads(settings):
     before, results = torch.get_num_threads(), []
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            results.append(fit_for(8, varied_runs()))
-            assert threads_at_work(lambda: fit_for(1, varied_runs())) >= threads
+            results.append(fit_for(8, varied_runs(), settings))
+            assert threads_at_work(lambda: fit_for(1, varied_runs(), settings)) >= threads
     finally:
         torch.set_num_threads(before)
     for one, two in zip(*results, strict=True):
@@ -176,9 +212,18 @@ def test_bad_settings_of_a_run_are_refused(change, message):
         replace(varied_runs()[0], **change)
 
 
-def test_models_that_are_no_elastic_ones_are_refused():
-    with pytest.raises(ValueError, match="settings must be of a two-layer elastic model"):
-        fit_for(1, varied_runs(), ModelSettings("gcn"))
+def test_models_without_a_batch_form_are_refused():
+    with pytest.raises(ValueError, match="settings must be of a two-layer elastic model or gcn"):
+        fit_for(1, varied_runs(), ModelSettings("sgc"))
+
+
+def test_finished_runs_of_gcn_leave_and_the_others_go_on_unchanged():
+    runs, settings = varied_runs(), ModelSettings("gcn")
+    patient = fit_population(TASK, runs, settings, TrainingPlan(epochs=60, patience=8))
+    assert len({history.epochs for history in patient}) > 1
+    endless = fit_for(60, runs, settings)
+    for short, long in zip(patient, endless, strict=True):
+        assert short.loss == pytest.approx(long.loss[: short.epochs], abs=1e-4)
 
 
 @pytest.mark.parametrize("settings", [ModelSettings("appnp", alpha=0.2), ModelSettings("mlp")])

@@ -122,18 +122,14 @@ def train_variants(
     plan: TrainingPlan,
     seed: int,
 ) -> list[list[History]]:
-    """The histories of each variant on every split, all in one population where that is possible.
+    """The histories of each variant on every split, all in one batch of runs.
 
-    A population costs the same for one run as for sixteen: eight runs of two variants fill it.
+    A batch costs the same for one run of ElasticGNN as for sixteen: eight runs of two variants
+    fill it.
     """
     from elasticgnn.training import fit_population
-    from elasticgnn.training.elastic_form import as_elastic
     from elasticgnn.training.population.run import run_of
-    from elasticgnn.training.repeat import fit_repeatedly
 
-    if any(as_elastic(settings) is None for settings in variants):
-        fitted = (fit_repeatedly(task, splits, s, plan, seed=seed) for s in variants)
-        return [list(part.histories) for part in fitted]
     runs = [
         run_of(settings, plan, split, seed + k)
         for settings in variants

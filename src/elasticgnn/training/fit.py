@@ -24,9 +24,10 @@ def fit(
     """The curves of training `model`, which is left with the weights of the selected epoch.
 
     Dropout is a function of one seed drawn from `generator`. The selected epoch has the
-    highest validation accuracy and, of these, the lowest validation loss (`plan.ties`). ElasticGNN,
-    APPNP and MLP with two layers are trained by compiled loops, everything else by autograd; the
-    results agree to rounding. `callback` is told the numbers of each epoch (tracking).
+    highest validation accuracy and, of these, the lowest validation loss (`plan.ties`). GCN, and
+    ElasticGNN, APPNP and MLP with two layers, are trained by compiled loops, everything else by
+    autograd; the results agree to rounding. `callback` is told the numbers of each epoch
+    (tracking).
 
     >>> model = make_model("gcn", task, generator)
     >>> fit(model, task, split, TrainingPlan(epochs=5), generator).epochs

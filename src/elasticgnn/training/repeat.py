@@ -11,7 +11,7 @@ from torch import nn
 
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training.elastic_form import as_elastic
+from elasticgnn.training.batch_form import batch_form
 from elasticgnn.training.fit import fit
 from elasticgnn.training.history import History
 from elasticgnn.training.make_model import make_model
@@ -56,12 +56,12 @@ def fit_repeatedly(
     progress: Progress | None = None,
 ) -> Repeated:
     """`settings` trained on every split; split k is run with seed + k."""
-    elastic = as_elastic(settings)
-    if elastic is None or plan.balanced or not can_be_stored(task.features):
+    form = batch_form(settings)
+    if form is None or plan.balanced or not can_be_stored(task.features):
         histories = fit_one_by_one(task, splits, settings, plan, seed, progress)
     else:
-        runs = [run_of(elastic, plan, split, seed + k) for k, split in enumerate(splits)]
-        histories = fit_population(task, runs, elastic, plan, keep_weights=True, progress=progress)
+        runs = [run_of(form, plan, split, seed + k) for k, split in enumerate(splits)]
+        histories = fit_population(task, runs, form, plan, keep_weights=True, progress=progress)
         histories = [rename_weights(history, settings) for history in histories]
     return Repeated(settings, tuple(splits), tuple(histories))
 

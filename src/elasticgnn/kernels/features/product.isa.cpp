@@ -1,6 +1,6 @@
 // Loops of features/product.py and features/dropout.py, which state the same in plain torch.
 // Callers have checked shapes, types and contiguity: nothing here throws.
-#include "features/problem.h"
+#include "features/product.h"
 
 #include "simd/sixteen.h"
 #include "simd/vec.h"

@@ -20,11 +20,16 @@ Perceptrons timed(Perceptrons p, std::uint64_t epoch, int threads) {
 }
 
 void bind_classes(nb::module_& module) {
+  nb::class_<Convolution>(module, "Convolution", "Arrays by address; their owner keeps them alive.")
+      .def("__init__",
+           [](Convolution* self, const SparseRows& matrix, Address mixed, Address linear) {
+             new (self) Convolution{matrix, at<float>(mixed), at<float>(linear)};
+           });
   nb::class_<Perceptrons>(module, "Perceptrons", "Arrays by address; their owner keeps them alive.")
       .def("__init__",
            [](Perceptrons* self, std::int64_t runs, std::int64_t features, std::int64_t hidden,
               std::int64_t classes, std::int64_t stride, std::int64_t real_hidden, Address weights,
-              Address seed, Address threshold, Address scale) {
+              Address seed, Address threshold, Address scale, const Convolution& convolution) {
              new (self) Perceptrons{runs,
                                     features,
                                     hidden,
@@ -35,6 +40,7 @@ void bind_classes(nb::module_& module) {
                                     at<const std::uint64_t>(seed),
                                     at<const std::uint32_t>(threshold),
                                     at<const float>(scale),
+                                    convolution,
                                     0,
                                     1};
            });

@@ -1,7 +1,8 @@
-// Forward passes of training/batch.py; nn/mlp.py states the same in torch.
+// Forward passes of training/population/batch.py; nn/mlp.py and nn/gcn.py state the same in torch.
 // Callers have checked shapes, types and contiguity: nothing here throws.
 // Every sum has one owner and one order, so results do not depend on threads or on other runs.
 #include "features/dropout.h"
+#include "features/product.h"
 #include "perceptrons/problem.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -14,7 +15,9 @@ struct Pass {
   const Forward& f;
   std::int64_t run;
   std::uint64_t input_key, hidden_key;
-  const float *first, *first_bias, *second_bias;
+  const float* first;  // what the entries of a node's row choose rows of: weights, or mixed rows
+  float scale;         // of those entries: dropout's
+  const float *first_bias, *second_bias;
   const float* second;  // (hidden, class_width): one lane per class
   std::int64_t class_width;
 };
@@ -26,13 +29,12 @@ struct Pass {
   return hash >= s.p.threshold[s.run] ? x * s.p.scale[s.run] : Vec16{};
 }
 
-// Hidden units from `unit` on of one node: relu(values times rows of the first layer + bias).
+// Hidden units from `unit` on of one node: relu(values times rows of `first` + bias).
 template <int V, bool Train>
 [[gnu::always_inline]] inline void units(const Pass& s, std::int64_t node,
                                          const std::int32_t* column, const float* value,
                                          std::int64_t count, std::int64_t unit, float* hidden) {
-  const float scale = Train ? s.p.scale[s.run] : 1.0f;
-  weighted_rows<V>(column, value, count, s.first + unit, s.p.hidden, scale, hidden + unit);
+  weighted_rows<V>(column, value, count, s.first + unit, s.p.hidden, s.scale, hidden + unit);
   for (int v = 0; v < V; ++v) {
     const std::int64_t u = unit + v * LANES;
     Vec16 x = load(hidden + u) + load(s.first_bias + u);
@@ -101,14 +103,33 @@ void train_rows(const Pass& s, std::int64_t begin, std::int64_t end, KeptEntries
   second_layers(s, begin, end, hidden);
 }
 
-void plain_rows(const Pass& s, std::int64_t begin, std::int64_t end, float* hidden) {
-  const SparseRows& m = s.f.rows;
+// From all entries of the rows of `m`, which is the features or the graph's matrix.
+template <bool Train>
+void whole_rows(const Pass& s, const SparseRows& m, std::int64_t begin, std::int64_t end,
+                float* hidden) {
   for (std::int64_t node = begin; node < end; ++node) {
     const std::int64_t q = m.start[node];
-    hidden_row<false>(s, node, m.column + q, m.value + q, m.start[node + 1] - q,
+    hidden_row<Train>(s, node, m.column + q, m.value + q, m.start[node + 1] - q,
                       hidden + (node - begin) * s.p.hidden);
   }
   second_layers(s, begin, end, hidden);
+}
+
+// The first layer's products with the features, before the graph's matrix.
+void mixed_rows(const Pass& s, std::int64_t begin, std::int64_t end, KeptEntries& kept) {
+  const SparseRows& m = s.f.rows;
+  const bool train = s.f.activation != nullptr;
+  if (train) kept.select(m.start[begin], m.start[end], s.input_key, s.p.threshold[s.run]);
+  float* out = s.p.convolution.mixed + (s.run * m.rows + begin) * s.p.hidden;
+  const std::int32_t* column = train ? kept.column.data : m.column + m.start[begin];
+  const float* value = train ? kept.value.data : m.value + m.start[begin];
+  std::int64_t from = 0;
+  for (std::int64_t node = begin; node < end; ++node, out += s.p.hidden) {
+    const std::int64_t next = m.start[node + 1];
+    const std::int64_t to = train ? kept.position(next) : next - m.start[begin];
+    weighted_row(column + from, value + from, to - from, s.first, s.p.hidden, s.scale, out);
+    from = to;
+  }
 }
 
 // The second layer as (hidden, width): one lane per class.
@@ -129,32 +150,88 @@ Pass start_pass(const Perceptrons& p, const Forward& f, std::int64_t run, float*
           stream_key(p.seed[run], p.epoch, INPUT_SITE),
           stream_key(p.seed[run], p.epoch, HIDDEN_SITE),
           first,
+          f.activation ? p.scale[run] : 1.0f,
           bias,
           second + p.classes * p.hidden,
           transposed,
           class_width};
 }
 
-}  // namespace
+// The pass behind the graph's matrix: from mixed rows, without the last bias.
+Pass behind_matrix(Pass pass, const float* zeros) {
+  pass.first = pass.p.convolution.mixed + pass.run * pass.f.rows.rows * pass.p.hidden;
+  pass.scale = 1.0f;
+  pass.second_bias = zeros;
+  return pass;
+}
 
-// Logits of every run; with f.activation under dropout, keeping what the gradient needs.
-void perceptrons_forward(const Perceptrons& p, const Forward& f) {
+// What a thread needs of its own.
+struct Buffers {
+  KeptEntries kept;
+  Scratch<float> hidden, second, zeros;
+
+  Buffers(const Perceptrons& p, const Forward& f, std::int64_t entries)
+      : kept(f.rows, entries),
+        hidden(f.activation ? 1 : TASK_ROWS * p.hidden),
+        second(p.hidden * (p.classes + 8)),
+        zeros(p.classes) {}
+};
+
+void perceptron_rows(const Pass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
+  if (pass.f.activation) train_rows(pass, begin, end, own.kept);
+  else whole_rows<false>(pass, pass.f.rows, begin, end, own.hidden.data);
+}
+
+void convolved_rows(const Pass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
+  const Pass behind = behind_matrix(pass, own.zeros.data);
+  const SparseRows& matrix = pass.p.convolution.matrix;
+  if (pass.f.activation) {
+    float* hidden = pass.f.activation + (pass.run * pass.f.rows.rows + begin) * pass.p.hidden;
+    whole_rows<true>(behind, matrix, begin, end, hidden);
+  } else {
+    whole_rows<false>(behind, matrix, begin, end, own.hidden.data);
+  }
+}
+
+// Calls rows(pass, begin, end, buffers) for all rows of all runs, spread over the threads.
+template <class Rows>
+void for_all_rows(const Perceptrons& p, const Forward& f, Rows rows) {
   const std::int64_t tasks = (f.rows.rows + TASK_ROWS - 1) / TASK_ROWS;
   const std::int64_t entries = f.activation ? most_entries(f.rows, TASK_ROWS) : 0;
 #pragma omp parallel num_threads(p.threads)
   {
-    KeptEntries kept(f.rows, entries);
-    const Scratch<float> hidden(f.activation ? 1 : TASK_ROWS * p.hidden);
-    const Scratch<float> second(p.hidden * (p.classes + 8));
+    Buffers own(p, f, entries);
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t run = 0; run < p.runs; ++run)
       for (std::int64_t task = 0; task < tasks; ++task) {
-        const Pass pass = start_pass(p, f, run, second.data);
-        const std::int64_t begin = task * TASK_ROWS, end = smaller(f.rows.rows, begin + TASK_ROWS);
-        if (f.activation) train_rows(pass, begin, end, kept);
-        else plain_rows(pass, begin, end, hidden.data);
+        const Pass pass = start_pass(p, f, run, own.second.data);
+        const std::int64_t begin = task * TASK_ROWS;
+        rows(pass, begin, smaller(f.rows.rows, begin + TASK_ROWS), own);
       }
   }
+}
+
+// logits <- A linear + the last bias of each run.
+void last_product(const Perceptrons& p, const Forward& f) {
+  const std::int64_t width = p.runs * p.classes;
+  sparse_product({p.convolution.matrix, p.convolution.linear, f.logits, width, p.threads});
+  const float* bias = p.weights + (p.features + 1 + p.classes) * p.hidden;
+  for (std::int64_t node = 0; node < f.rows.rows; ++node)
+    for (std::int64_t run = 0; run < p.runs; ++run)
+      for (std::int64_t c = 0; c < p.classes; ++c)
+        f.logits[node * width + run * p.classes + c] += bias[run * p.stride + c];
+}
+
+}  // namespace
+
+// Logits of every run; with f.activation under dropout, keeping what the gradient needs.
+void perceptrons_forward(const Perceptrons& p, const Forward& f) {
+  if (!p.convolution.present()) return for_all_rows(p, f, perceptron_rows);
+  for_all_rows(p, f, [](const Pass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
+    mixed_rows(pass, begin, end, own.kept);
+  });
+  for_all_rows(p, {f.rows, f.activation, p.convolution.linear}, convolved_rows);
+  last_product(p, f);
 }
 
 }  // namespace elasticgnn::ISA_NAMESPACE

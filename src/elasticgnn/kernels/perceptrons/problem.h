@@ -1,4 +1,5 @@
-// A population of two-layer perceptrons, trained side by side on one sparse feature matrix.
+// A batch of two-layer perceptrons, trained side by side on one sparse feature matrix; or of GCNs,
+// which are perceptrons whose layers are each multiplied by one matrix of the graph.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,15 @@
 #include "features/problem.h"
 
 namespace elasticgnn {
+
+// A GCN's matrix A: its layers are A (x W) + bias.
+struct Convolution {
+  SparseRows matrix;  // (n, n), symmetric; of 0 rows for perceptrons
+  float* mixed;       // (runs, n, hidden) rows before A, or their gradient
+  float* linear;      // (n, runs, classes) logits before A, or their gradient
+
+  bool present() const { return matrix.rows > 0; }
+};
 
 // The weights of a run lie in one block of `stride` floats: first layer (features, hidden), its
 // bias (hidden), second layer (classes, hidden), its bias (classes, padded to 16).
@@ -17,7 +27,8 @@ struct Perceptrons {
   const std::uint64_t* seed;       // (runs)
   const std::uint32_t* threshold;  // (runs) hashes below are dropped
   const float* scale;              // (runs) 1 / (1 - rate) of the run
-  std::uint64_t epoch;             // names the masks, with the seed
+  Convolution convolution;
+  std::uint64_t epoch;  // names the masks, with the seed
   int threads;
 };
 

@@ -1,9 +1,10 @@
-// Gradient and Adam step of training/batch.py; autograd and torch.optim.Adam state the same.
-// Callers have checked shapes, types and contiguity: nothing here throws.
-// Every sum has one owner and one order, so results do not depend on threads or on other runs.
+// Gradient and Adam step of training/population/batch.py; autograd and torch.optim.Adam state the
+// same. Callers have checked shapes, types and contiguity: nothing here throws. Every sum has one
+// owner and one order, so results do not depend on threads or on other runs.
 #include <cmath>
 
 #include "features/dropout.h"
+#include "features/product.h"
 #include "perceptrons/problem.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -106,12 +107,13 @@ void step_units(const Step& s, std::int64_t unit, float* back, float* grad) {
   descend(s, bias + unit, LANES, grad + p.classes * LANES);
 }
 
-void step_second_bias(const Step& s, float* grad) {
+// The bias is added behind a GCN's matrix: its gradient is that of the outputs.
+void step_second_bias(const Step& s, const float* outputs, float* grad) {
   const Perceptrons& p = s.p;
   for (std::int64_t c = 0; c < p.classes; ++c) grad[c] = 0;
   for (std::int64_t i = 0; i < s.b.nodes; ++i)
     for (std::int64_t c = 0; c < p.classes; ++c)
-      grad[c] += s.b.grad[(i * p.runs + s.run) * p.classes + c];
+      grad[c] += outputs[(i * p.runs + s.run) * p.classes + c];
   descend(s, (p.features + 1 + p.classes) * p.hidden, p.classes, grad);
 }
 
@@ -119,7 +121,8 @@ template <int V>
 [[gnu::always_inline]] inline void feature_units(const Step& s, std::int64_t feature,
                                                  const std::int32_t* node, const float* value,
                                                  std::int64_t count, std::int64_t unit) {
-  const float* dense = s.b.activation + s.run * s.b.nodes * s.p.hidden + unit;
+  const float* rows = s.p.convolution.present() ? s.p.convolution.mixed : s.b.activation;
+  const float* dense = rows + s.run * s.b.nodes * s.p.hidden + unit;
   float grad[V * LANES];
   weighted_rows<V>(node, value, count, dense, s.p.hidden, s.p.scale[s.run], grad);
   descend(s, feature * s.p.hidden + unit, V * LANES, grad);
@@ -144,12 +147,36 @@ void step_features(const Step& s, std::int64_t begin, std::int64_t end, KeptEntr
   }
 }
 
+// The gradient of mixed rows from that of the hidden ones: A times it, as A is symmetric.
+void mix_gradients(const Perceptrons& p, const Backward& b, std::int64_t run, std::int64_t begin,
+                   std::int64_t end) {
+  const SparseRows& m = p.convolution.matrix;
+  const float* hidden = b.activation + run * b.nodes * p.hidden;
+  float* out = p.convolution.mixed + run * b.nodes * p.hidden;
+  for (std::int64_t node = begin; node < end; ++node) {
+    const std::int64_t q = m.start[node];
+    weighted_row(m.column + q, m.value + q, m.start[node + 1] - q, hidden, p.hidden, 1.0f,
+                 out + node * p.hidden);
+  }
+}
+
+// The gradient of the logits before a GCN's matrix.
+Backward before_matrix(const Perceptrons& p, Backward b) {
+  const Convolution& c = p.convolution;
+  if (!c.present()) return b;
+  sparse_product({c.matrix, b.grad, c.linear, p.runs * p.classes, p.threads});
+  b.grad = c.linear;
+  return b;
+}
+
 }  // namespace
 
 // One step of Adam from the gradient of the logits; weights and moments change, all at once.
-void perceptrons_step(const Perceptrons& p, const Backward& b, const Adam& a) {
+void perceptrons_step(const Perceptrons& p, const Backward& outputs, const Adam& a) {
   constexpr std::int64_t FEATURES = 64;  // of one task
+  const Backward b = before_matrix(p, outputs);
   const std::int64_t blocks = p.hidden / LANES, tasks = (p.features + FEATURES - 1) / FEATURES;
+  const std::int64_t row_tasks = (p.convolution.matrix.rows + TASK_ROWS - 1) / TASK_ROWS;
   const std::int64_t entries = most_entries(b.columns, FEATURES);
 #pragma omp parallel num_threads(p.threads)
   {
@@ -161,8 +188,12 @@ void perceptrons_step(const Perceptrons& p, const Backward& b, const Adam& a) {
       for (std::int64_t block = 0; block < blocks; ++block) {
         const Step step = start_step(p, b, a, run);
         step_units(step, block * LANES, back.data, grad.data);
-        if (block == 0) step_second_bias(step, grad.data);
+        if (block == 0) step_second_bias(step, outputs.grad, grad.data);
       }
+#pragma omp for collapse(2) schedule(static)
+    for (std::int64_t run = 0; run < p.runs; ++run)
+      for (std::int64_t task = 0; task < row_tasks; ++task)
+        mix_gradients(p, b, run, task * TASK_ROWS, smaller(b.nodes, (task + 1) * TASK_ROWS));
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t run = 0; run < p.runs; ++run)
       for (std::int64_t task = 0; task < tasks; ++task) {

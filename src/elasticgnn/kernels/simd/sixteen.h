@@ -52,6 +52,17 @@ template <int V, class Index>
   for (int r = 0; r < R; ++r) store_register(out + r * REGISTER, scale * total[r]);
 }
 
+// The same for a whole row of `width` numbers, a multiple of LANES.
+template <class Index>
+inline void weighted_row(const Index* index, const float* value, std::int64_t count,
+                         const float* dense, std::int64_t width, float scale, float* out) {
+  std::int64_t at = 0;
+  for (; at + 4 * LANES <= width; at += 4 * LANES)
+    weighted_rows<4>(index, value, count, dense + at, width, scale, out + at);
+  for (; at < width; at += LANES)
+    weighted_rows<1>(index, value, count, dense + at, width, scale, out + at);
+}
+
 [[gnu::always_inline]] inline Vec16 load(const float* from) {
   return *reinterpret_cast<const UnalignedVec16*>(from);
 }

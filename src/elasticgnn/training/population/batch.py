@@ -4,29 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import drop_threshold
+from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
-from elasticgnn.training.population.feature_orders import FeatureOrders
+from elasticgnn.nn.adjacency import GraphMatrix, prepare_normalized
+from elasticgnn.training.population.feature_orders import FeatureOrders, addresses
 from elasticgnn.training.population.run import Run
 
 LANES = 16
-FIRST, FIRST_BIAS = "backbone.first.weight", "backbone.first.bias"
-SECOND, SECOND_BIAS = "backbone.others.0.weight", "backbone.others.0.bias"
+# What the models call first layer, its bias, second layer, its bias.
+PREFIX = "backbone."
+ELASTIC_NAMES = tuple(
+    PREFIX + name for name in ("first.weight", "first.bias", "others.0.weight", "others.0.bias")
+)
+GCN_NAMES = ("linear.weight", "first.bias", "second.lin.weight", "second.bias")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a two-layer perceptron; `width` is `hidden` padded to whole registers."""
+    """Sizes of a two-layer network; `width` is `hidden` padded to whole registers."""
 
     features: int
     hidden: int
     classes: int
+    names: tuple[str, ...] = ELASTIC_NAMES
 
     @property
     def width(self) -> int:
@@ -39,19 +48,23 @@ class Shape:
         return (self.features + 1 + self.classes) * self.width + -(-self.classes // LANES) * LANES
 
     def parts(self, block: Tensor) -> dict[str, Tensor]:
-        """The parameters inside a block (stride,), as views under their names in ElasticGNN."""
+        """The parameters inside a block (stride,), as views under their names in the model."""
         sizes = [self.features * self.width, self.width, self.classes * self.width, self.classes]
         first, bias, second, second_bias = torch.split(block[: sum(sizes)], sizes)
-        return {
-            FIRST: first.view(self.features, self.width)[:, : self.hidden],
-            FIRST_BIAS: bias[: self.hidden],
-            SECOND: second.view(self.classes, self.width)[:, : self.hidden],
-            SECOND_BIAS: second_bias,
-        }
+        views = (
+            first.view(self.features, self.width)[:, : self.hidden],
+            bias[: self.hidden],
+            second.view(self.classes, self.width)[:, : self.hidden],
+            second_bias,
+        )
+        return dict(zip(self.names, views, strict=True))
 
 
 class Batch:
-    """The moving state of some runs: weights, moments of Adam, buffers of one epoch."""
+    """The moving state of some runs: weights, moments of Adam, buffers of one epoch.
+
+    `matrix` is what GCN multiplies both layers by; None for perceptrons.
+    """
 
     def __init__(
         self,
@@ -60,8 +73,10 @@ class Batch:
         runs: Sequence[Run],
         weights: Sequence[dict[str, Tensor]],
         noise_seeds: Sequence[int],
+        matrix: SparseFeatures | None = None,
     ) -> None:
         self.orders = orders
+        self.matrix = matrix
         self.shape = shape
         self.weights = torch.zeros(len(runs), shape.stride)
         for block, values in zip(self.weights, weights, strict=True):
@@ -82,6 +97,7 @@ class Batch:
         self.logits = torch.empty(orders.nodes, runs, shape.classes)
         self.activation = torch.empty(runs, orders.nodes, shape.width)
         constants = (self.seed, self.threshold, self.scale)
+        self._convolution = self._bind_matrix()
         self._perceptrons = native.Perceptrons(
             runs,
             shape.features,
@@ -91,6 +107,7 @@ class Batch:
             shape.hidden,
             self.weights.data_ptr(),
             *(part.ctypes.data for part in constants),
+            self._convolution,
         )
         self._adam = native.Adam(
             *(moment.data_ptr() for moment in self.moments),
@@ -98,11 +115,21 @@ class Batch:
             self.weight_decay.ctypes.data,
         )
 
+    def _bind_matrix(self) -> Any:
+        """GCN's matrix with the memory for what it is multiplied by; nothing for perceptrons."""
+        assert native is not None
+        if self.matrix is None:
+            return native.Convolution(native.SparseRows(0, 0, 0, 0, 0), 0, 0)
+        self.mixed = torch.empty_like(self.activation)
+        self.linear = torch.empty_like(self.logits)
+        rows = native.SparseRows(len(self.matrix), *addresses(self.matrix), 0)
+        return native.Convolution(rows, self.mixed.data_ptr(), self.linear.data_ptr())
+
     def __len__(self) -> int:
         return len(self.weights)
 
     def state(self, position: int) -> dict[str, Tensor]:
-        """A copy of one run's weights under their names in ElasticGNN."""
+        """A copy of one run's weights under their names in the model."""
         parts = self.shape.parts(self.weights[position])
         return {name: part.clone() for name, part in parts.items()}
 
@@ -147,3 +174,12 @@ class Batch:
 def per_run(values: list[float]) -> NDArray[np.float32]:
     """The values as float32, one per run."""
     return np.array(values, dtype=np.float32)
+
+
+def normalized_matrix(graph: Graph) -> SparseFeatures:
+    """What GCN multiplies both layers by; weights of the graph are no parameters of the model."""
+    if graph.weight.requires_grad:
+        graph = graph.with_weight(graph.weight.detach())
+    prepared = prepare_normalized(graph)
+    assert isinstance(prepared, GraphMatrix)
+    return prepared.matrix

@@ -1,4 +1,4 @@
-"""Training of many ElasticGNN runs side by side on one graph."""
+"""Training of many runs of ElasticGNN or GCN side by side on one graph."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ import torch
 from torch import Tensor
 
 from elasticgnn.data import NodeTask
-from elasticgnn.features import draw_seed
+from elasticgnn.features import SparseFeatures, draw_seed
 from elasticgnn.kernels import native, warn_once_if_missing
 from elasticgnn.nn import ModelSettings
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.training.elastic_form import as_elastic
+from elasticgnn.training.batch_form import batch_form
 from elasticgnn.training.history import History
 from elasticgnn.training.loop import fit_by_autograd
 from elasticgnn.training.make_model import make_model
 from elasticgnn.training.plan import TrainingPlan
-from elasticgnn.training.population.batch import LANES, Batch, Shape
+from elasticgnn.training.population.batch import (
+    ELASTIC_NAMES,
+    GCN_NAMES,
+    LANES,
+    Batch,
+    Shape,
+    normalized_matrix,
+)
 from elasticgnn.training.population.batch_training import BatchTraining, Finished, Progress
 from elasticgnn.training.population.feature_orders import FeatureOrders, stored
 from elasticgnn.training.population.run import Run
@@ -38,27 +45,27 @@ def fit_population(
 ) -> list[History]:
     """One History per run, in order; each equals, to rounding, what the run gives alone.
 
-    `settings` (elastic, appnp or mlp with two layers) and `plan` say what all runs share; what a
-    `Run` names itself replaces theirs. A run draws its weights and then its dropout seed from a
-    generator seeded with `run.seed`, as `make_model` and `fit` do. progress is called with the
-    run-epochs finished since its last call and the mean best validation accuracy of the batch so
-    far, finished with number and History of each run as soon as it stops. keep_weights fills
-    `History.weights` (an ElasticGNN state dict).
+    `settings` (gcn; elastic, appnp or mlp with two layers) and `plan` say what all runs share;
+    what a `Run` names itself replaces theirs. A run draws its weights and then its dropout seed
+    from a generator seeded with `run.seed`, as `make_model` and `fit` do. progress is called with
+    the run-epochs finished since its last call and the mean best validation accuracy of the batch
+    so far, finished with number and History of each run as soon as it stops. keep_weights fills
+    `History.weights` (a state dict of ElasticGNN or GCN).
 
     >>> from elasticgnn.training import Run, fit_population
     >>> runs = [Run(split, seed=k) for k in range(3)]
     >>> len(fit_population(task, runs, ModelSettings(), TrainingPlan(epochs=5)))
     3
     """
-    elastic = as_elastic(settings)
-    if elastic is None:
-        raise ValueError(f"settings must be of a two-layer elastic model, got {settings}")
+    form = batch_form(settings)
+    if form is None:
+        raise ValueError(f"settings must be of a two-layer elastic model or gcn, got {settings}")
     check_runs(runs)
     task = replace(task, features=stored(task.features))
     if native is None:
         warn_once_if_missing()
-        return fit_one_by_one(task, runs, elastic, plan, keep_weights, finished)
-    return fit_in_batches(task, runs, elastic, plan, keep_weights, progress, finished)
+        return fit_one_by_one(task, runs, form, plan, keep_weights, finished)
+    return fit_in_batches(task, runs, form, plan, keep_weights, progress, finished)
 
 
 def fit_in_batches(
@@ -75,9 +82,10 @@ def fit_in_batches(
     orders = FeatureOrders(stored(task.features))
     results: dict[int, History] = {}
     size = batch_size(task, settings.hidden_channels, settings.steps)
+    matrix = normalized_matrix(task.graph) if settings.name == "gcn" else None
     for numbers in batches(runs, size):
         chosen = [runs[number] for number in numbers]
-        batch = new_batch(task, orders, chosen, settings)
+        batch = new_batch(task, orders, chosen, settings, matrix)
         together = BatchTraining(task, chosen, batch, penalty, settings.steps, plan)
         histories = together.fit(keep_weights, progress, numbered(finished, numbers))
         results.update(zip(numbers, histories, strict=True))
@@ -128,7 +136,11 @@ def fit_alone(
 
 
 def new_batch(
-    task: NodeTask, orders: FeatureOrders, runs: Sequence[Run], settings: ModelSettings
+    task: NodeTask,
+    orders: FeatureOrders,
+    runs: Sequence[Run],
+    settings: ModelSettings,
+    matrix: SparseFeatures | None,
 ) -> Batch:
     """Freshly initialised runs."""
     weights: list[dict[str, Tensor]] = []
@@ -137,14 +149,15 @@ def new_batch(
         generator = torch.Generator().manual_seed(run.seed)
         weights.append(make_model(settings, task, generator).state_dict())
         seeds.append(draw_seed(generator))
-    shape = Shape(task.num_features, settings.hidden_channels, task.num_classes)
-    return Batch(orders, shape, runs, weights, seeds)
+    names = ELASTIC_NAMES if matrix is None else GCN_NAMES
+    shape = Shape(task.num_features, settings.hidden_channels, task.num_classes, names)
+    return Batch(orders, shape, runs, weights, seeds, matrix)
 
 
 def batch_size(task: NodeTask, hidden_channels: int, steps: int) -> int:
     """How many runs fit into BATCH_BYTES, at least 1 and at most one per lane of the operator."""
     weights = 3 * task.num_features * hidden_channels
-    activations = task.num_nodes * (hidden_channels + (2 * steps + 4) * task.num_classes)
+    activations = task.num_nodes * (2 * hidden_channels + (2 * steps + 4) * task.num_classes)
     duals = (steps + 2) * task.graph.num_edges * task.num_classes
     return max(1, min(LANES, BATCH_BYTES // (4 * (weights + activations + duals) + 1)))
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from elasticgnn.data import Split
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training.elastic_form import as_elastic
+from elasticgnn.training.batch_form import batch_form
 from elasticgnn.training.plan import TrainingPlan, check_rate
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One training of ElasticGNN; `seed` fixes initial weights and dropout.
+    """One training; `seed` fixes initial weights and dropout, a GCN takes no notice of lambdas.
 
     >>> from elasticgnn.training import Run
     >>> Run(split, seed=1, lambda1=2.0).lambda1
@@ -37,9 +37,9 @@ class Run:
 
 
 def run_of(settings: ModelSettings, plan: TrainingPlan, split: Split, seed: int = 0) -> Run:
-    """The run that trains `settings` (elastic, appnp or mlp) as `plan` says."""
-    elastic = as_elastic(settings)
-    if elastic is None:
-        raise ValueError(f"settings must be of a two-layer elastic model, got {settings}")
-    rates = plan.learning_rate, plan.weight_decay, elastic.dropout
-    return Run(split, seed, *rates, elastic.lambda1, elastic.lambda2)
+    """The run that trains `settings` (elastic, appnp, gcn or mlp) as `plan` says."""
+    form = batch_form(settings)
+    if form is None:
+        raise ValueError(f"settings must be of a two-layer elastic model or gcn, got {settings}")
+    rates = plan.learning_rate, plan.weight_decay, form.dropout
+    return Run(split, seed, *rates, form.lambda1, form.lambda2)

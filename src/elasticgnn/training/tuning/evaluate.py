@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.data.own.stand_ins import structural_features
-from elasticgnn.training.elastic_form import as_elastic
+from elasticgnn.training.batch_form import batch_form
 from elasticgnn.training.ensemble import Ensemble
 from elasticgnn.training.fit import fit
 from elasticgnn.training.forward import forward_on
@@ -73,7 +73,7 @@ class Evaluation:
         """Whether the candidate can be trained in a batch of runs."""
         fits = can_be_stored(self.task_of(candidate).features)
         plain = self.unit is None and not candidate.plan.balanced and not self.is_large
-        return as_elastic(candidate.settings) is not None and plain and fits
+        return batch_form(candidate.settings) is not None and plain and fits
 
     def measure(
         self, candidates: Sequence[Candidate], folds: Sequence[Split], seconds: float
@@ -101,13 +101,13 @@ class Evaluation:
         return [outcome for outcome in found if outcome is not None]
 
     def groups(self, candidates: Iterable[Candidate]) -> list[list[Candidate]]:
-        """Candidates that share steps, norm, width and features; all others alone."""
+        """Candidates that share model, steps, norm, width and features; all others alone."""
         groups: dict[Any, list[Candidate]] = {}
         for number, candidate in enumerate(candidates):
             key: Any = number
-            elastic = as_elastic(candidate.settings)
-            if elastic is not None and self.goes_side_by_side(candidate):
-                key = candidate.by_id, elastic.steps, elastic.norm, elastic.hidden_channels
+            form = batch_form(candidate.settings)
+            if form is not None and self.goes_side_by_side(candidate):
+                key = candidate.by_id, form.name, form.steps, form.norm, form.hidden_channels
             groups.setdefault(key, []).append(candidate)
         return list(groups.values())
 
@@ -157,10 +157,10 @@ class Evaluation:
 
     def model_of(self, candidate: Candidate, history: History) -> nn.Module:
         """The model with the weights that a history keeps."""
-        elastic = as_elastic(candidate.settings)
-        assert elastic is not None
+        form = batch_form(candidate.settings)
+        assert form is not None
         assert history.weights is not None
-        model = make_model(elastic, self.task_of(candidate), torch.Generator())
+        model = make_model(form, self.task_of(candidate), torch.Generator())
         model.load_state_dict(history.weights)
         return model.eval()
 
