@@ -48,7 +48,8 @@ class Fusable:
         """The sizes of the layers, and what their weights are called."""
         names = GCN_NAMES if isinstance(self.layers, GCN) else ELASTIC_NAMES
         weights = [self.layers.get_parameter(name.removeprefix(self.prefix)) for name in names]
-        return Shape(*weights[0].shape, len(weights[2]), names)
+        features, hidden = weights[0].shape
+        return Shape(features, hidden, len(weights[2]), names)
 
 
 def read_as_fusable(model: nn.Module) -> Fusable | None:
