@@ -34,6 +34,13 @@ COMMANDS = (
     "doctor",
 )
 
+ABOUT = """Learning on graphs whose edges cannot all be trusted.
+
+Start with `elasticgnn demo`, which needs no data, or with own tables: `elasticgnn train --edges
+edges.csv --labels labels.csv -o model.safetensors`, then `predict`, `inspect` and `report`.
+Every command has an example in its --help, and --json for programs. Exit code 2: bad input.
+"""
+
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
@@ -48,12 +55,11 @@ def build_app() -> typer.Typer:
     """The whole command tree; each module adds its command through `register`."""
     app = typer.Typer(
         name="elasticgnn",
-        help="Learning on graphs whose edges cannot all be trusted.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    app.callback()(options)
+    app.callback(help=ABOUT)(options)
     for name in COMMANDS:
         import_module(f"elasticgnn.cli.{name}").register(app)
     return app
@@ -65,7 +71,7 @@ def options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="show the traceback of any error")] = False,
 ) -> None:
-    """Learning on graphs whose edges cannot all be trusted."""
+    """What may stand before a command."""
     # `main` takes --debug out of the arguments, wherever it stands; here it gets its help text
 
 

@@ -67,7 +67,13 @@ def attack_command(
     *,
     layout: TableLayout,
 ) -> None:
-    """Finds the edges whose flipping hurts most; `train --attack` uses the file it writes."""
+    """Finds the edges whose flipping hurts most; `train --attack` uses the file it writes.
+
+    Own graphs go in as for `train`: --edges with source,target[,weight], --features with id and
+    numbers, --labels with id,label. The file names the pairs that were flipped, their order and
+    the split they were made for.
+    Example: elasticgnn attack cora --method metattack --rate 0.1 -o flips.json
+    """
     import torch
 
     from elasticgnn.attack import AttackBudget, Constraints, attack

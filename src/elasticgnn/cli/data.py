@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Root = Annotated[
     Path | None,
     typer.Option(
-        "--data-root", help="folder of data files [default: $ELASTICGNN_DATA, or a cache]"
+        "--data-root", help="folder of data files (default: $ELASTICGNN_DATA, or a cache)"
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 Name = Annotated[str, typer.Argument(help="a name from `elasticgnn data list`")]
-Names = Annotated[list[str] | None, typer.Argument(help="data sets [default: all]")]
+Names = Annotated[list[str] | None, typer.Argument(help="data sets (default: all)")]
 Mirror = Annotated[
     str | None, typer.Option(help="http(s) address with the layout of the data folder")
 ]
@@ -39,7 +39,11 @@ def register(app: typer.Typer) -> None:
 
 
 def list_data(data_root: Root = None, as_json: Json = False) -> None:
-    """Every data set by name, its size, and whether it can be loaded without a network."""
+    """Every data set by name, its size, and whether it can be loaded without a network.
+
+    Files are looked for in --data-root, else in the folder ELASTICGNN_DATA, else in the cache.
+    Example: elasticgnn data list --data-root data/
+    """
     from elasticgnn.data import catalogue
 
     rows = [list_row(entry, data_root) for entry in catalogue().values()]
@@ -50,7 +54,10 @@ def list_data(data_root: Root = None, as_json: Json = False) -> None:
 
 
 def info(name: Name, data_root: Root = None, as_json: Json = False) -> None:
-    """Loads one data set and describes it."""
+    """Loads one data set and describes it: sizes, classes, edges within a class, split rule.
+
+    Example: elasticgnn data info cora
+    """
     from elasticgnn.data import load
 
     facts = describe(load(name, root=data_root))
@@ -63,7 +70,11 @@ def info(name: Name, data_root: Root = None, as_json: Json = False) -> None:
 def fetch(
     names: Names = None, data_root: Root = None, mirror: Mirror = None, as_json: Json = False
 ) -> None:
-    """Downloads what is missing of the named data sets; every file has a known SHA-256."""
+    """Downloads what is missing of the named data sets; every file has a known SHA-256.
+
+    Without names: of all. A file whose digest differs is refused.
+    Example: elasticgnn data fetch citeseer pubmed --data-root data/
+    """
     from elasticgnn.data.download import require_files
     from elasticgnn.data.files import data_folder
 
@@ -78,7 +89,10 @@ def fetch(
 
 
 def verify(names: Names = None, data_root: Root = None, as_json: Json = False) -> None:
-    """Compares every file with its known SHA-256; exit code 1 when one is missing or differs."""
+    """Compares every file with its known SHA-256; exit code 1 when one is missing or differs.
+
+    Example: elasticgnn data verify citeseer --data-root data/
+    """
     from elasticgnn.data.files import data_folder
 
     rows = verify_rows(names, data_root)

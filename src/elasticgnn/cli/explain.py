@@ -28,7 +28,7 @@ def explain(
     node: Annotated[str, typer.Argument(help="id of the node")],
     features: Annotated[Path | None, typer.Option(help="features of the nodes")] = None,
     label: Annotated[
-        str | None, typer.Option("--class", help="class to explain [default: the predicted one]")
+        str | None, typer.Option("--class", help="class to explain (default: the predicted one)")
     ] = None,
     top: Annotated[int, typer.Option(help="neighbours and features to print")] = 10,
     plot: Annotated[

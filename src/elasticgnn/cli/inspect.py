@@ -46,7 +46,7 @@ def inspect(
     edges: Annotated[
         str | None,
         typer.Argument(
-            help="edge file, or the name of a data set [default: what it was trained on]"
+            help="edge file, or the name of a data set (default: what it was trained on)"
         ),
     ] = None,
     features: Annotated[Path | None, typer.Option(help="features of the nodes")] = None,
@@ -56,7 +56,7 @@ def inspect(
     ] = None,
     drop: Annotated[int, typer.Option(help="also write the graph without the N worst edges")] = 0,
     cleaned: Annotated[
-        Path | None, typer.Option(help="file for that graph [default: beside the output]")
+        Path | None, typer.Option(help="file for that graph (default: beside the output)")
     ] = None,
     data_root: Annotated[Path | None, typer.Option(help="folder of data files")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file")] = None,
@@ -67,6 +67,8 @@ def inspect(
     """Ranks every edge by how wrong it looks to the model: its difference, its ends' classes.
 
     An ElasticGNN also knows how hard each edge pulls; other models are asked by their outputs.
+    The CSV has a row for each edge, the most suspicious first.
+    Example: elasticgnn inspect m.st edges.csv --features features.csv --drop 50 --cleaned clean.csv
     """
     from dataclasses import asdict
 

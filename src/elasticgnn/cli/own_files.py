@@ -24,7 +24,7 @@ OPTIONS = {
     "weight_column": option("--weight-column", "--weight", help="column of an edge's weight"),
     "id_column": option("--id-column", "--id", help="column of node ids in features and labels"),
     "label_column": option("--label-column", "--label", help="column of the labels"),
-    "encoding": option("--encoding", help="of text files [default: UTF-8, else Windows-1252]"),
+    "encoding": option("--encoding", help="of text files (default: UTF-8, else Windows-1252)"),
 }
 
 

@@ -33,7 +33,13 @@ def partition(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="folder to write")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Writes a graph as parts of equal work, or verifies such a folder; resumes after a kill."""
+    """Writes a graph as parts of equal work, or verifies such a folder; resumes after a kill.
+
+    Edges are a table source,target[,weight] or an NPY array (m, 2); features and labels have one
+    row for each node. As .npy they need not fit the memory. `torchrun ... -m elasticgnn train
+    parts/` trains on the folder with any number of processes.
+    Example: elasticgnn partition edges.npy --features x.npy --labels y.npy --parts 16 -o parts/
+    """
     from elasticgnn.distributed.manifest import verify_partition
 
     if edges == "verify":

@@ -38,9 +38,10 @@ def predict(
     *,
     layout: TableLayout,
 ) -> None:
-    """Writes node, class, role (trained on, held out, unknown), probability, how far neighbours
-    moved it, and each class's probability.
+    """Writes the class of every node, how sure it is, and how far its neighbours moved it.
 
+    The columns: node, class, role (trained on, held out, unknown), probability, moved, and each
+    class's probability. Edges are a table source,target[,weight], features one with id and numbers.
     Features are found by the names of their columns. --coverage needs a model that was tuned.
     A model of --target number writes node, value, moved, and the ends of an interval.
     Example: elasticgnn predict m.st edges.csv --features features.csv --coverage 0.9 -o out.csv

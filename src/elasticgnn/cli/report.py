@@ -34,7 +34,7 @@ def report(
     ] = None,
     edges: Annotated[
         str | None,
-        typer.Argument(help="edge file or data set [default: the data set it was trained on]"),
+        typer.Argument(help="edge file or data set (default: the data set it was trained on)"),
     ] = None,
     features: Annotated[Path | None, typer.Option(help="model: features of the nodes")] = None,
     labels: Annotated[Path | None, typer.Option(help="model: known classes")] = None,

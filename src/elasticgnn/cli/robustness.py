@@ -83,7 +83,12 @@ def robustness(
     *,
     layout: TableLayout,
 ) -> None:
-    """Attacks each model through itself and through all others; "worst" is the row to believe."""
+    """Attacks each model through itself and through all others; "worst" is the row to believe.
+
+    The table has a row for each attack, mode (adaptive: through itself; worst: of all) and model,
+    and a column for each rate. Own graphs go in as for `train`: --edges, --features, --labels.
+    Example: elasticgnn robustness cora --models elastic,gcn --rates 0.1 --seeds 1 --rows rows/
+    """
     from elasticgnn.attack.perturbation import component_task
     from elasticgnn.cli.task_files import read
     from elasticgnn.files import check_folder, check_picture

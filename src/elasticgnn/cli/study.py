@@ -39,7 +39,10 @@ def register(app: typer.Typer) -> None:
 
 
 def list_studies(as_json: AsJson = False) -> None:
-    """The studies that come with the package."""
+    """The studies that come with the package, by name and title.
+
+    Example: elasticgnn study list
+    """
     from elasticgnn.experiment import load_spec, spec_names
 
     titles = {name: load_spec(name).title for name in spec_names()}
@@ -73,6 +76,7 @@ def run(
     """Train what the study still needs; stop it at any moment and start it again.
 
     Start the same command on several machines with one --storage postgresql://... to share it.
+    Example: elasticgnn study run table2 --dataset cora --jobs 2
     """
     from elasticgnn.experiment import WorkPlan, storage_url
     from elasticgnn.experiment.flips import FlipFile, check_flips
@@ -142,7 +146,10 @@ def status(
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
-    """How many cells are complete, and what the storage holds of the others."""
+    """How many cells are complete, and what the storage holds of the others.
+
+    Example: elasticgnn study status table2
+    """
     from elasticgnn.experiment import spec_names, storage_url
     from elasticgnn.experiment.status import study_status
 
@@ -204,7 +211,10 @@ def table(
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ours beside the paper's: mean ± deviation, 95 % interval, verdict, paired difference."""
+    """Ours beside the paper's: mean ± deviation, 95 % interval, verdict, paired difference.
+
+    Example: elasticgnn study table table2 --dataset cora --details
+    """
     spec = chosen_study(name, dataset, model, quick=quick, epochs=epochs, seed=seed, hidden=hidden)
     spec = with_attack(spec, attack)
     show_table(spec, results, "json" if as_json else form, details=details)

@@ -25,7 +25,9 @@ from elasticgnn.cli.study_choice import (
 
 def plot(
     name: Name,
-    output: Annotated[Path, typer.Option(help="file ending in .svg, .png or .pdf")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="file ending in .svg, .png or .pdf")
+    ],
     dataset: Datasets = None,
     results: Results = FOLDER,
     epochs: Epochs = None,
@@ -35,7 +37,10 @@ def plot(
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the study: lines along the attack rate or the steps, else means per model."""
+    """Draw the study: lines along the attack rate or the steps, else means per model.
+
+    Example: elasticgnn study plot table2 -o table2.svg
+    """
     from elasticgnn.files import check_picture
     from elasticgnn.report import build_table
     from elasticgnn.report.plot import save_plot
@@ -50,7 +55,7 @@ def plot(
 
 def export(
     name: Name,
-    output: Annotated[Path, typer.Option(help="folder to be made")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="folder to be made")],
     results: Results = FOLDER,
     epochs: Epochs = None,
     seed: Seed = None,
@@ -59,7 +64,10 @@ def export(
     quick: Quick = False,
     as_json: AsJson = False,
 ) -> None:
-    """One self-contained folder: results, splits, seeds, environment, tables, figure."""
+    """One self-contained folder: results, splits, seeds, environment, tables, figure.
+
+    Example: elasticgnn study export table2 -o table2/
+    """
     from elasticgnn.files import check_folder
     from elasticgnn.report import build_table
     from elasticgnn.report.export import export_study
@@ -78,7 +86,10 @@ def claims(
     results: Results = FOLDER,
     as_json: AsJson = False,
 ) -> None:
-    """What the paper's sentences say and what the records say: confirmed, partly, not, open."""
+    """What the paper's sentences say and what the records say: confirmed, partly, not, open.
+
+    Example: elasticgnn study claims --details
+    """
     from elasticgnn.experiment import load_spec, spec_names
     from elasticgnn.report import build_table
     from elasticgnn.report.claims import claim_rows, claim_text, judge_all
@@ -93,7 +104,10 @@ def publish(
     document: Annotated[Path | None, typer.Option(help="Markdown with the two markers")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write every study's tables and figure beside its results, and the verdicts of all cells."""
+    """Write every study's tables and figure beside its results, and the verdicts of all cells.
+
+    Example: elasticgnn study publish --results results
+    """
     from elasticgnn.experiment import load_spec, spec_names
     from elasticgnn.report import build_table
     from elasticgnn.report.publish import publish as write_all

@@ -46,10 +46,10 @@ def train(
     splits: Annotated[int, typer.Option(help="number of random splits")] = 10,
     seed: Annotated[int, typer.Option(help="fixes splits, weights and dropout")] = 0,
     lambda1: Annotated[
-        float | None, typer.Option(help="weight of the edge norm [default: 3; own files: 1]")
+        float | None, typer.Option(help="weight of the edge norm (default: 3; own files: 1)")
     ] = None,
     lambda2: Annotated[
-        float | None, typer.Option(help="of squared differences [default: 3; own files: 1]")
+        float | None, typer.Option(help="of squared differences (default: 3; own files: 1)")
     ] = None,
     norm: NormOption = "l21",
     concavity: Annotated[
@@ -103,7 +103,8 @@ def train(
         str, typer.Option(help="none, balanced, or auto: balanced for metrics balanced and f1")
     ] = "auto",
     checkpoint: Annotated[
-        Path | None, typer.Option(help="partition folder: file to resume from [OUTPUT.checkpoint]")
+        Path | None,
+        typer.Option(help="partition folder: file to resume from (default: OUTPUT.checkpoint)"),
     ] = None,
     checkpoint_every: Annotated[int, typer.Option(help="epochs between two checkpoints")] = 10,
     page: Annotated[
