@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Wheels of this machine into dist/: cp311 and, where a Python 3.12 or later is found, the stable-ABI
-# one; each repaired by auditwheel and tried in an environment without a compiler.
+# one; each repaired by auditwheel and tried, tutorials included, in an environment without a compiler.
 # libgomp is left out of the repair: torch brings it, and two copies would be two sets of threads.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,10 +8,10 @@ tools=${PYTHON:-python3}
 mkdir -p dist
 "$tools" -m build --sdist --outdir dist .
 for python in python3.11 ${NEWER_PYTHON:-python3.12}; do
-  command -v "$python" >/dev/null || { echo "$python is not here: its wheel is not built"; continue; }
+  "$python" -c "" 2>/dev/null || { echo "$python is not here: its wheel is not built"; continue; }
   raw=$(mktemp -d)
   "$python" -m pip wheel --quiet --no-deps --wheel-dir "$raw" .
   "$tools" -m auditwheel repair --exclude libgomp.so.1 --wheel-dir dist "$raw"/*.whl
   rm -rf "$raw"
 done
-"$tools" scripts/try_wheel.py dist/*.whl
+"$tools" scripts/try_wheel.py --record dist/tried.json dist/*.whl

@@ -49,8 +49,17 @@ def load_elsewhere(wheel: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if "_native." in name)
         path = archive.extract(name, folder)
-        for python in filter(None, map(shutil.which, ("python3.12", "python3.13", "python3.14"))):
+        for python in filter(runs, ("python3.12", "python3.13", "python3.14")):
             subprocess.run([python, "-c", LOAD, path], check=True)
+
+
+def runs(python: str) -> bool:
+    """Whether a Python of this name starts: what is found on the path may be an empty shim."""
+    found = shutil.which(python)
+    return (
+        found is not None
+        and subprocess.run([found, "-c", ""], stderr=subprocess.DEVNULL).returncode == 0
+    )
 
 
 def cells(text: str) -> list[str]:
