@@ -3,9 +3,9 @@
 Usage: python scripts/try_wheel.py [--record FILE] dist/*.whl
 The wheel that fits this Python is installed with its extra `cli` into an empty environment outside
 the repository in which no compiler can be found, runs `elasticgnn doctor` and `elasticgnn demo`
-there and, with the extra `data`, the tutorials of docs/tutorials from their text. A stable-ABI
-wheel that does not fit is loaded by every newer Python on the path. The record holds the seconds
-of each step.
+there and, with the extras `data` and `study`, the tutorials of docs/tutorials from their text.
+A stable-ABI wheel that does not fit is loaded by every newer Python on the path. The record holds
+the seconds of each step.
 """
 
 import argparse
@@ -121,7 +121,7 @@ def try_all(wheel: Path, tutorials: list[Path]) -> dict[str, float]:
         stranger.check_home()
         stranger.run("doctor", "elasticgnn", "doctor")
         stranger.run("demo", "elasticgnn", "demo")
-        stranger.install("install data", f"{wheel.resolve()}[data]")
+        stranger.install("install data and study", f"{wheel.resolve()}[data,study]")
         for tutorial in tutorials:
             script = Path(folder) / f"{tutorial.stem}.py"
             script.write_text("\n".join(cells(tutorial.read_text())))
