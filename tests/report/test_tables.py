@@ -44,6 +44,11 @@ def test_the_agreement_counts_the_cells_that_were_run_and_names_rivals_above(tab
     )
 
 
+def test_without_results_there_is_nothing_to_compare_yet(tmp_path):
+    said = build_table(load_spec("table2"), tmp_path).agreement()
+    assert said == "0 of 140 cells run; nothing to compare yet."
+
+
 def test_differences_are_paired_with_the_baseline_of_the_same_row(table2):
     entry = table2.entry("cora", 0.1, "l21")
     assert entry.against_baseline.mean == pytest.approx(77.9 - 76.3)

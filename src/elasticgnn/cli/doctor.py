@@ -32,8 +32,9 @@ def doctor(
     if as_json:
         say(json.dumps(facts))
     else:
+        width = max(map(len, facts))
         for name, value in facts.items():
-            say(f"{name:<16} {value if not isinstance(value, dict) else spread(value)}")
+            say(f"{name:<{width}} {value if not isinstance(value, dict) else spread(value)}")
         say("all is well" if facts["healthy"] else "the plain torch path is in use: slower")
     raise typer.Exit(0 if facts["healthy"] else 1)
 

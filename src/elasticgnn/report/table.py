@@ -126,7 +126,9 @@ class Table:
         judged = self.judged()
         if not judged:
             run = sum(entry.result is not None for entry in self.entries)
-            return f"{run} of {len(self.entries)} cells run; the paper prints no numbers."
+            printed = any(entry.published is not None for entry in self.entries)
+            why = "nothing to compare yet" if printed else "the paper prints no numbers"
+            return f"{run} of {len(self.entries)} cells run; {why}."
         parts = [self.share_text(judged)]
         own, rivals = self.judged(rivals=False), self.judged(rivals=True)
         if own and rivals:
