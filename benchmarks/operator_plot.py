@@ -49,4 +49,6 @@ def draw_growth(axis, points: list, name: str, label: str) -> None:
     (line,) = axis.loglog(at, [point["seconds"] for point in points], "o-", label=label)
     middle = points[len(points) // 2]
     each = middle["seconds"] / middle[name]
-    axis.loglog(at, [each * value for value in at], ":", color=line.get_color(), label="linear")
+    axis.loglog(
+        at, [each * value for value in at], ":", color=line.get_color(), label=f"{label}, linear"
+    )

@@ -1,5 +1,6 @@
 """One style for all pictures: size, fonts, and colours that colour-blind people can tell apart."""
 
+from functools import cache
 from typing import Any
 
 from elasticgnn.extras import optional_imports
@@ -24,14 +25,29 @@ def new_figure(
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     size = (columns * panel[0], panel[1])
-    style: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 10, "legend.frameon": False}
-    style["axes.prop_cycle"] = cycler(color=list(COLOURS))
+    style: dict[Any, Any] = {"font.size": 9, "axes.prop_cycle": cycler(color=list(COLOURS))}
     with rc_context(style):
         engine = ConstrainedLayoutEngine(w_pad=PADDING, h_pad=PADDING)
         figure = Figure(figsize=size, dpi=DPI, layout=engine)
         FigureCanvasAgg(figure)
-        figure.subplots(1, columns, sharey=sharey, squeeze=False)
+        kind = {"axes_class": styled_axes()}
+        figure.subplots(1, columns, sharey=sharey, squeeze=False, subplot_kw=kind)
     return figure
+
+
+@cache
+def styled_axes() -> Any:
+    """Axes whose titles and legends have the style: matplotlib asks for it when they are made."""
+    from matplotlib.axes import Axes
+
+    class StyledAxes(Axes):
+        def set_title(self, label: str, *args: Any, **look: Any) -> Any:
+            return super().set_title(label, *args, **{"fontsize": 10, **look})
+
+        def legend(self, *args: Any, **look: Any) -> Any:
+            return super().legend(*args, **{"fontsize": 8, "frameon": False, **look})
+
+    return StyledAxes
 
 
 def legend_below(figure: Any, columns: int, title: str = "") -> None:
