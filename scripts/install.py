@@ -1,8 +1,9 @@
 """Installs the package with its compiled loops into the environment that runs this script.
 
 Usage: .venv/bin/python scripts/install.py EXTRA [--sets all|native]
-Libraries are installed while the loops are compiled: two pips, side by side. What they say goes
-to logs beside the environment; a line on the terminal says how far they are.
+Libraries are installed while the loops are compiled: two pips, side by side. Then what the demo
+imports is imported once. What they say goes to logs beside the environment; a line on the terminal
+says how far they are.
 """
 
 import argparse
@@ -19,6 +20,14 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = Path(sys.prefix) / "install"
 PIP = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-color"]
 PIP += ["--no-input", "--progress-bar=off"]
+# Python compiles what is imported at its first use: a tenth of what is installed. Done here, the
+# processes of the demo need not do it each for itself.
+IMPORT = """
+import contextlib, importlib
+for name in ("torch_geometric.nn", "matplotlib.figure", "rich.table", "scipy.sparse", "typer"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+"""
 
 
 def requirements(extras: Iterable[str]) -> set[str]:
@@ -35,15 +44,15 @@ def requirements(extras: Iterable[str]) -> set[str]:
     return found
 
 
-def start(name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
-    """A pip in the background whose words go to LOGS/name.log."""
+def start(name: str, command: list[str]) -> subprocess.Popen[bytes]:
+    """A program in the background whose words go to LOGS/name.log."""
     LOGS.mkdir(exist_ok=True)
     pinned = {
         **os.environ,
         "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
     }  # in the build environment too
     with (LOGS / f"{name}.log").open("wb") as log:
-        return subprocess.Popen(PIP + arguments, cwd=ROOT, stdout=log, stderr=log, env=pinned)
+        return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=pinned)
 
 
 def last_match(name: str, pattern: str) -> str:
@@ -66,6 +75,8 @@ def wait(jobs: dict[str, subprocess.Popen[bytes]]) -> None:
     while any(job.poll() is None for job in jobs.values()):
         if any(job.poll() for job in jobs.values()):
             break
+        if jobs["libraries"].poll() == 0 and "imports" not in jobs:
+            jobs["imports"] = start("imports", [sys.executable, "-c", IMPORT])
         if shown:
             print(f"\r\033[K{state_line(time.monotonic() - began)}", end="", file=sys.stderr)
         time.sleep(0.2)
@@ -88,12 +99,11 @@ def main() -> None:
     print(f"installing libraries and compiling loops ({options.sets} instruction sets)", flush=True)
     began = time.monotonic()
     build = [f"--config-settings=cmake.define.ELASTICGNN_SETS={options.sets}", "--verbose"]
-    # Python compiles what is imported at its first use: a tenth of what is installed.
     listed = ["--no-compile", "--prefer-binary", *sorted(requirements([options.extra]))]
     wait(
         {
-            "libraries": start("libraries", listed),
-            "loops": start("loops", ["--no-deps", *build, "--editable", "."]),
+            "libraries": start("libraries", PIP + listed),
+            "loops": start("loops", [*PIP, "--no-deps", *build, "--editable", "."]),
         }
     )
     print(f"installed in {time.monotonic() - began:.0f} s", flush=True)
