@@ -51,6 +51,7 @@ def start(name: str, command: list[str]) -> subprocess.Popen[bytes]:
         **os.environ,
         "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
     }  # in the build environment too
+    pinned.pop("PYTHONDONTWRITEBYTECODE", None)  # which is for sources, not for an environment
     with (LOGS / f"{name}.log").open("wb") as log:
         return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=pinned)
 

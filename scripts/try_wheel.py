@@ -3,7 +3,7 @@
 Usage: python scripts/try_wheel.py [--record FILE] dist/*.whl
 The wheel that fits this Python is installed with its extra `cli` into an empty environment outside
 the repository in which no compiler can be found, runs `elasticgnn doctor` and `elasticgnn demo`
-there and, with the extras `data` and `study`, the tutorials of docs/tutorials from their text.
+there and, with MORE_EXTRAS, the tutorials of docs/tutorials from their text.
 A stable-ABI wheel that does not fit is loaded by every newer Python on the path. The record holds
 the seconds of each step.
 """
@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+MORE_EXTRAS = "data,sklearn,study"  # what the tutorials need beside `cli`
 COMPILERS = ("gcc", "g++", "cc", "c++", "clang", "clang++", "cl")
 LOAD = """
 import importlib.util, sys
@@ -121,7 +122,7 @@ def try_all(wheel: Path, tutorials: list[Path]) -> dict[str, float]:
         stranger.check_home()
         stranger.run("doctor", "elasticgnn", "doctor")
         stranger.run("demo", "elasticgnn", "demo")
-        stranger.install("install data and study", f"{wheel.resolve()}[data,study]")
+        stranger.install("install more", f"{wheel.resolve()}[{MORE_EXTRAS}]")
         for tutorial in tutorials:
             script = Path(folder) / f"{tutorial.stem}.py"
             script.write_text("\n".join(cells(tutorial.read_text())))

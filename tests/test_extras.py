@@ -79,3 +79,16 @@ def test_the_tool_without_its_extra_is_one_line_and_code_2():
     assert done.stderr.splitlines() == [
         "error: typer is needed here and not installed: pip install 'elasticgnn[cli]'"
     ]
+
+
+def test_a_missing_library_is_one_line_of_a_command_and_no_defect(monkeypatch, capsys):
+    from elasticgnn.cli import __main__ as tool
+
+    def missing():
+        raise MissingExtraError("sklearn is needed here and not installed", name="sklearn")
+
+    monkeypatch.setattr(tool, "build_app", lambda: lambda args: missing())
+    with pytest.raises(SystemExit) as ended:
+        tool.main(["train"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "error: sklearn is needed here and not installed\n"

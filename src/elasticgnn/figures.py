@@ -38,7 +38,8 @@ def new_figure(
 @cache
 def styled_axes() -> Any:
     """Axes whose titles and legends have the style: matplotlib asks for it when they are made."""
-    from matplotlib.axes import Axes
+    with optional_imports():
+        from matplotlib.axes import Axes
 
     class StyledAxes(Axes):
         def set_title(self, label: str, *args: Any, **look: Any) -> Any:

@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 from typing import Annotated
 
-from elasticgnn.extras import optional_imports
+from elasticgnn.extras import MissingExtraError, optional_imports
 from elasticgnn.versions import package_version
 
 with optional_imports():
@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if debug:
             raise
-        if not isinstance(error, ValueError | OSError):
+        if not isinstance(error, ValueError | OSError | MissingExtraError):
             raise SystemExit(report_unforeseen(error, words)) from None
         say(f"error: {one_line(str(error))}", file=sys.stderr)
         raise SystemExit(2) from None
