@@ -44,6 +44,8 @@ html_title = f"elasticgnn {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# a page outside the sections has no section to navigate, and its tables want the room
+html_sidebars = {page.stem: [] for page in Path(__file__).parent.glob("*.md")}
 html_context = {"default_mode": "auto"}
 html_math_renderer = "mathml"
 html_theme_options = {
