@@ -41,7 +41,7 @@ def main() -> None:
         steps = {name: timed(command, clone) for name, command in STEPS.items()}
     total = round(sum(step["seconds"] for step in steps.values()), 1)
     record = {
-        "command": "python scripts/first_look.py",
+        "command": " ".join(["python", "scripts/first_look.py", *sys.argv[1:]]),
         "commit": commit,
         "python": platform.python_version(),
         "cores": os.cpu_count(),
