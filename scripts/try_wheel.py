@@ -114,8 +114,9 @@ class Stranger:
             raise SystemExit(f"elasticgnn must come from the wheel, got {said.strip()}")
 
 
-def try_all(wheel: Path, tutorials: list[Path]) -> dict[str, float]:
-    """Seconds of every step of a first hour with the wheel."""
+def try_all(wheel: Path, record: Path | None) -> None:
+    """Every step of a first hour with the wheel; the record holds their seconds."""
+    pages = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
     with tempfile.TemporaryDirectory() as folder:
         stranger = Stranger(Path(folder))
         stranger.install("install", f"{wheel.resolve()}[cli]")
@@ -123,11 +124,20 @@ def try_all(wheel: Path, tutorials: list[Path]) -> dict[str, float]:
         stranger.run("doctor", "elasticgnn", "doctor")
         stranger.run("demo", "elasticgnn", "demo")
         stranger.install("install more", f"{wheel.resolve()}[{MORE_EXTRAS}]")
-        for tutorial in tutorials:
+        for tutorial in (page for page in pages if page.stem != "index"):
             script = Path(folder) / f"{tutorial.stem}.py"
             script.write_text("\n".join(cells(tutorial.read_text())))
             stranger.run(f"tutorial {tutorial.stem}", "python", script)
-        return stranger.seconds
+        if record is not None:
+            write_record(record, wheel, stranger.seconds)
+
+
+def write_record(path: Path, wheel: Path, seconds: dict[str, float]) -> None:
+    """The seconds of each step, with what is needed to repeat them."""
+    about = {"python": platform.python_version(), "cores": os.cpu_count()}
+    command = f"python scripts/try_wheel.py --record {path} dist/{wheel.name}"
+    record = {"command": command, "wheel": wheel.name, **about, "seconds": seconds}
+    path.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def main() -> None:
@@ -135,19 +145,11 @@ def main() -> None:
     parser.add_argument("wheels", nargs="+", type=Path)
     parser.add_argument("--record", type=Path, help="write the seconds of each step as JSON")
     options = parser.parse_args()
-    tutorials = sorted(
-        path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.stem != "index"
-    )
     fits = f"cp{sys.version_info.major}{sys.version_info.minor}-cp"
     for wheel in options.wheels:
         check_contents(wheel)
         if fits in wheel.name:
-            seconds = try_all(wheel, tutorials)
-            if options.record is not None:
-                about = {"python": platform.python_version(), "cores": os.cpu_count()}
-                command = f"python scripts/try_wheel.py --record {options.record} {wheel}"
-                record = {"command": command, "wheel": wheel.name, **about, "seconds": seconds}
-                options.record.write_text(json.dumps(record, indent=1) + "\n")
+            try_all(wheel, options.record)
         elif "abi3" in wheel.name:
             load_elsewhere(wheel)
         print(f"{wheel.name}: good")

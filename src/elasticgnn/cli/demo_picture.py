@@ -14,7 +14,7 @@ STYLES = {
     "elastic": (COLOURS[0], "o", "-"),
     "appnp": (COLOURS[1], "s", "-"),
     "gcn": (COLOURS[2], "^", "-"),
-    "mlp": (COLOURS[-1], "", "--"),
+    "mlp": (COLOURS[6], "", "--"),
 }
 LABELS = {
     "random": ("Wrong edges added at random", "added, in % of all edges"),
