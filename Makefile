@@ -78,11 +78,11 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 # a first look needs the instruction set of this machine alone, which compiles in half the time
-$(VENV)/.run: $(NATIVE) constraints.txt | $(BIN)/python
+$(VENV)/.run: $(NATIVE) constraints.txt scripts/install.py | $(BIN)/python
 	@$(BIN)/python scripts/install.py cli --sets native
 	@touch $@
 
-$(VENV)/.dev: $(NATIVE) constraints.txt | $(BIN)/python
+$(VENV)/.dev: $(NATIVE) constraints.txt scripts/install.py | $(BIN)/python
 	@$(BIN)/python scripts/install.py dev
 	@touch $@ $(VENV)/.run
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = Path(sys.prefix) / "install"
+OBJECTS = ROOT / "build" / "loops"
 PIP = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-color"]
 PIP += ["--no-input", "--progress-bar=off"]
 # Python compiles what is imported at its first use: a tenth of what is installed. Done here, the
@@ -100,6 +101,8 @@ def main() -> None:
     print(f"installing libraries and compiling loops ({options.sets} instruction sets)", flush=True)
     began = time.monotonic()
     build = [f"--config-settings=cmake.define.ELASTICGNN_SETS={options.sets}", "--verbose"]
+    # the objects stay behind: tests/kernels/test_symbols.py looks into them
+    build += [f"--config-settings=build-dir={OBJECTS.relative_to(ROOT)}/{options.sets}"]
     listed = ["--no-compile", "--prefer-binary", *sorted(requirements([options.extra]))]
     wait(
         {
