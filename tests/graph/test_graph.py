@@ -176,6 +176,8 @@ BAD_INDEX = [
     (dict(edge_index=PATH, num_nodes=2.5), "num_nodes must be an integer >= 0, got 2.5"),
     (dict(edge_index=PATH, num_nodes=2**31), "num_nodes must be at most 2147483647"),
     (dict(edge_index=PATH), "must hold both directions of every edge"),
+    (dict(edge_index=PATH, directed="both"), "directed must be one of"),
+    (dict(edge_index=PATH, directed="symmetrize", undirected=True), "undirected must be False"),
     (dict(edge_index=PATH, edge_weight=torch.ones(3)), r"edge_weight must have shape \(2,\)"),
     (dict(edge_index=PATH, edge_weight=torch.ones(2).long()), "must be float32 or float64"),
     (dict(edge_index=PATH, edge_weight=torch.tensor([1.0, -2.0])), ">= 0, got -2.0"),

@@ -84,8 +84,28 @@ def test_what_drops_values_is_exported_in_training(layer):
     assert not torch.equal(first, second)
 
 
+STRENGTH = torch.linspace(0.2, 3.0, INDEX.shape[1], dtype=torch.float64)
+
+
+def test_a_strength_per_column_is_exported():
+    layer = EMP(4, lambda1=0.3)
+    nodes, columns = torch.export.Dim("nodes", min=3), torch.export.Dim("columns", min=3)
+    shapes = {"x": {0: nodes}, "edge_index": {1: columns}, "edge_strength": {0: columns}}
+    given = {"edge_strength": STRENGTH}
+    program = torch.export.export(layer, (X, INDEX), given, dynamic_shapes=shapes).module()
+    other, x = random_graph(25, 75, seed=7).to_edge_index()[0], normal_rows(25, 3)
+    strength = torch.linspace(0.0, 2.0, other.shape[1], dtype=torch.float64)
+    torch.testing.assert_close(
+        program(x, other, edge_strength=strength), layer(x, other, edge_strength=strength)
+    )
+    with pytest.raises(RuntimeError, match="edge_strength must be finite"):
+        program(x, other, edge_strength=-strength)
+
+
 def test_what_cannot_be_traced_is_refused_in_words():
-    with pytest.raises(Exception, match="with degree normalization and no strength per edge"):
+    with pytest.raises(Exception, match="EMP takes an edge_index with degree"):
         torch.export.export(EMP(2, normalization="none"), (X, INDEX))
     with pytest.raises(NotImplementedError, match=r"inside torch\.jit\.trace EMP takes both"):
         torch.jit.trace(EMP(2, dropout=0.5), (X, INDEX))
+    with pytest.raises(NotImplementedError, match="no strength per edge"):
+        torch.jit.trace(lambda x, s: EMP(2)(x, INDEX, edge_strength=s), (X, STRENGTH))

@@ -231,7 +231,7 @@ def test_every_option_reaches_the_operator():
         (lambda: EMP()(X, GRAPH.to_pyg()), "got Data; pass its edge_index"),
         (lambda: EMP()(X, GRAPH.to_scipy()), "Graph.from_scipy makes a Graph of it"),
         (lambda: EMP()((X, X), INDEX), "bipartite relations have two, got tuple"),
-        (lambda: EMP()(X, INDEX[:, : INDEX.shape[1] // 2]), "layers take directed='symmetrize'"),
+        (lambda: EMP()(X, INDEX[:, : INDEX.shape[1] // 2]), "take directed='symmetrize'"),
         (lambda: EMP(lambda1=-1.0), "lambda1 must be a number >= 0"),
         (lambda: EMP()(X, Graph.from_edges([(0, 1)])), r"x must be \(2, d\)"),
         (

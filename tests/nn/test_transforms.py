@@ -53,6 +53,54 @@ def test_vmap_over_signals_equals_a_loop():
     torch.testing.assert_close(together, torch.stack([LAYER(x, INDEX) for x in several]))
 
 
+def lists_of_equal_length(count, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(1)
+    ends = torch.stack([torch.randperm(9, generator=generator) for _ in range(count)])
+    ends = torch.stack([ends, ends.roll(1, -1)], 1)  # rings through all nodes
+    weight = 0.5 + torch.rand(count, 9, generator=generator, dtype=dtype)
+    return torch.cat([ends, ends.flip(1)], 2), torch.cat([weight, weight], 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_vmap_over_edge_lists_equals_a_loop(dtype):
+    index, weight = lists_of_equal_length(4, dtype)
+    x = normal_rows(9, 3).to(dtype)
+    layer = EMP(5, lambda1=0.3)
+    together = torch.func.vmap(lambda i, w: layer(x, i, w))(index, weight)
+    alone = torch.stack([layer(x, *given) for given in zip(index, weight, strict=True)])
+    torch.testing.assert_close(together, alone)
+    several = torch.stack([x, -2 * x, x.flip(0), x])
+    together = torch.func.vmap(lambda x, i, w: layer(x, i, edge_strength=w))(several, index, weight)
+    given = zip(several, index, weight, strict=True)
+    alone = torch.stack([layer(x, i, edge_strength=w) for x, i, w in given])
+    torch.testing.assert_close(together, alone)
+
+    def loss(x, i):
+        return layer(x, i).square().sum()
+
+    slopes = torch.func.vmap(torch.func.grad(loss))(several, index)
+    alone = [torch.func.grad(loss)(*given) for given in zip(several, index, strict=True)]
+    torch.testing.assert_close(slopes, torch.stack(alone))
+
+
+def test_vmap_over_wrong_edge_lists_is_refused_in_words():
+    index, _ = lists_of_equal_length(4)
+    x = normal_rows(9, 3)
+    single = index.clone()
+    single[2, :, 9:] = index[2, :, :9]
+    for wrong, rows, message in (
+        (single, x, "edge_index must hold both directions"),
+        (index, x[:8], "edge_index must name nodes below num_nodes = 8"),
+        (index.double(), x, "edge_index must hold integers"),
+    ):
+        with pytest.raises((ValueError, RuntimeError), match=message):
+            torch.func.vmap(lambda i, rows=rows: LAYER(rows, i))(wrong)
+    with pytest.raises(ValueError, match=r"one list for all members of torch\.vmap here"):
+        torch.func.vmap(lambda i: LAYER(x, i, return_dual=True).signal)(index)
+    with pytest.raises(NotImplementedError, match=r"where torch\.vmap batches the edges"):
+        torch.func.vmap(lambda i: EMP(2, normalization="none")(x, i))(index)
+
+
 def test_an_ensemble_of_sparse_linear_layers_runs_in_vmap():
     dense = normal_rows(12, 6, dtype=torch.float32)
     features = SparseFeatures.from_dense(dense * (dense > 0))

@@ -6,6 +6,7 @@ from torch import Tensor
 from elasticgnn.graph.once import all_numbers
 
 INT32_LIMIT = 2**31 - 1
+DIRECTED = ("error", "symmetrize")
 
 
 def check_edge_index(edge_index: Tensor) -> None:
@@ -17,6 +18,17 @@ def check_edge_index(edge_index: Tensor) -> None:
         raise ValueError(f"edge_index must hold integers, got {edge_index.dtype}")
     if edge_index.shape[1] > INT32_LIMIT:
         raise ValueError(f"edge_index must have at most {INT32_LIMIT} columns")
+
+
+def check_directed(directed: str, undirected: bool) -> None:
+    """Refuses an unknown way to read single directions, and two ways at once."""
+    if directed not in DIRECTED:
+        raise ValueError(f"directed must be one of {DIRECTED}, got {directed!r}")
+    if undirected and directed != "error":
+        raise ValueError(
+            "undirected must be False with directed='symmetrize', got True: each column would be "
+            "an edge of its own"
+        )
 
 
 def check_num_nodes(num_nodes: int | None, edge_index: Tensor) -> int:

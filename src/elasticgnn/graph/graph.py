@@ -76,23 +76,26 @@ class Graph:
         edge_weight: Tensor | None = None,
         *,
         undirected: bool = False,
+        directed: str = "error",
         normalization: str = "degree",
     ) -> "Graph":
         """The graph of a torch_geometric edge list (2, E); differentiable in `edge_weight`.
 
         Both directions of every edge must be there with equal weights; with `undirected=True`
-        each column is one undirected edge instead. Self-loops are dropped, parallel edges added.
+        each column is one undirected edge instead, with directed="symmetrize" an edge gets the
+        mean over the directions that are there. Self-loops are dropped, parallel edges added.
         """
         checks.check_edge_index(edge_index)
+        checks.check_directed(directed, undirected)
         built = None
         if not (edge_index.is_cpu or edge_index.is_meta):
-            built = edges_on_device(edge_index, num_nodes, edge_weight, undirected)
+            built = edges_on_device(edge_index, num_nodes, edge_weight, undirected, directed)
         if built is not None:
             return cls(built.edges, built.num_nodes, normalization=normalization, unit=built.unit)
         num_nodes = checks.check_num_nodes(num_nodes, edge_index)
         if edge_weight is not None:
             checks.check_weight(edge_weight, edge_index.shape[1])
-        edges = merge_edges(edge_index, edge_weight, num_nodes, undirected)
+        edges = merge_edges(edge_index, edge_weight, num_nodes, undirected, directed)
         unit = not may_need_gradient(edges.weight) and bool((edges.weight == 1).all())
         return cls(edges, num_nodes, normalization=normalization, unit=unit)
 

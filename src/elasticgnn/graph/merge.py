@@ -9,7 +9,6 @@ from elasticgnn.graph.once import all_numbers, is_traced, is_wrapped
 from elasticgnn.kernels import native
 
 compiled: Any = native  # not None where `serves_addresses`
-DIRECTED = ("error", "symmetrize")
 
 
 class Edges(NamedTuple):
@@ -104,8 +103,6 @@ def merged_weight(
     `undirected`: each column is one edge. Else both directions must agree, or with
     directed="symmetrize" an edge gets the mean over the directions that are there.
     """
-    if directed not in DIRECTED:
-        raise ValueError(f"directed must be one of {DIRECTED}, got {directed!r}")
     if undirected:
         _refuse_both_directions(pattern)
     elif weight is None and pattern.is_simple:
@@ -138,8 +135,8 @@ def _refuse_one_direction(pattern: EdgePattern, totals: Tensor) -> None:
         raise ValueError(
             "edge_index must hold both directions of every edge with equal weights, got "
             f"{_first_wrong(pattern, totals, wrong)}; torch_geometric.utils.to_undirected adds "
-            "what is missing, layers take directed='symmetrize', and Graph.from_edge_index takes "
-            "one column per edge with undirected=True"
+            "what is missing, layers and Graph.from_edge_index take directed='symmetrize', and the "
+            "latter takes one column per edge with undirected=True"
         )
 
 

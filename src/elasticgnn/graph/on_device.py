@@ -20,7 +20,11 @@ class Built(NamedTuple):
 
 
 def edges_on_device(
-    edge_index: Tensor, num_nodes: int | None, weight: Tensor | None, undirected: bool
+    edge_index: Tensor,
+    num_nodes: int | None,
+    weight: Tensor | None,
+    undirected: bool,
+    directed: str = "error",
 ) -> Built | None:
     """What merge_edges gives; None where something is wrong, which the ordinary way then names.
 
@@ -42,10 +46,10 @@ def edges_on_device(
     slot = torch.where(ordered == NO_EDGE, columns, slot)
     count = first.sum()
     totals, seen = _direction_sums(source < target, weight, order, slot, columns)
-    merged = totals.sum(0) if undirected else totals.sum(0) / 2
+    merged = _merged(totals, seen, undirected, directed)
     pairs = key.new_zeros(columns + 1).scatter(0, torch.where(first > 0, slot, columns), ordered)
     there = torch.arange(columns, device=key.device) < count
-    bad = _is_wrong(totals.detach(), seen, there, undirected)
+    bad = _is_wrong(totals.detach(), seen, there, undirected, directed)
     if weight is not None:
         bad = bad | ~((weight >= 0) & torch.isfinite(weight)).all()
     ones = ((merged.detach() == 1) | ~there).all()
@@ -72,10 +76,23 @@ def _direction_sums(
     return totals, seen
 
 
-def _is_wrong(totals: Tensor, seen: Tensor, there: Tensor, undirected: bool) -> Tensor:
+def _merged(totals: Tensor, seen: Tensor, undirected: bool, directed: str) -> Tensor:
+    """The weight of each edge: the sum of its columns, or the mean over its directions."""
+    if undirected:
+        return totals.sum(0)
+    if directed == "symmetrize":
+        return totals.sum(0) / seen.sum(0).clamp(min=1)
+    return totals.sum(0) / 2
+
+
+def _is_wrong(
+    totals: Tensor, seen: Tensor, there: Tensor, undirected: bool, directed: str
+) -> Tensor:
     """Whether directions are missing or unequal; undirected: whether every edge is there twice."""
     if undirected:
         return there.any() & (seen.all(0) | ~there).all()
+    if directed == "symmetrize":
+        return there.new_zeros(())
     backward, forward = totals
     slack = 64 * torch.finfo(totals.dtype).eps
     apart = (forward - backward).abs() > slack * torch.maximum(forward, backward)

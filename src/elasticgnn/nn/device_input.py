@@ -1,7 +1,7 @@
 """The graph of an edge list on a device: every look at a value waits, so there is one per call."""
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor
@@ -10,6 +10,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from elasticgnn.graph import Graph
 from elasticgnn.graph.on_device import edges_on_device
 from elasticgnn.graph.once import is_traced, lasting, may_need_gradient
+from elasticgnn.nn.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,12 @@ class _Built:
 
     index: Tensor
     weight: Tensor | None
+    reading: Reading
     graph: Graph
 
-    def is_of(self, num_nodes: int, normalization: str) -> bool:
-        """Whether the graph has so many nodes, scaled in that way."""
-        return self.graph.num_nodes == num_nodes and self.graph.normalization == normalization
+    def is_of(self, num_nodes: int, reading: Reading) -> bool:
+        """Whether the graph has so many nodes, and was read in that way."""
+        return self.graph.num_nodes == num_nodes and self.reading == reading
 
     def fits(self, index: Tensor, weight: Tensor | None) -> bool:
         """Whether edges and weights are still the same: one look, whatever is compared."""
@@ -42,27 +44,28 @@ _built: MutableMapping[Tensor, _Built] = WeakTensorKeyDictionary()
 
 
 def device_graph(
-    index: Tensor, num_nodes: int, weight: Tensor | None, normalization: str, owner: Tensor
+    index: Tensor, num_nodes: int, weight: Tensor | None, reading: Reading, owner: Tensor
 ) -> Graph:
-    """The graph of both directions of every edge; the last one of `owner` where nothing changed.
+    """The graph of the edges; the last one of `owner` where nothing changed.
 
     Weights that are learned build a graph at every call, which is one look too.
     """
     learned = weight is not None and may_need_gradient(weight)
     if learned or is_traced() or owner.is_inference():
-        return _build(index, num_nodes, weight, normalization)
+        return _build(index, num_nodes, weight, reading)
     known = _built.get(owner)
-    if known is not None and known.is_of(num_nodes, normalization) and known.fits(index, weight):
+    if known is not None and known.is_of(num_nodes, reading) and known.fits(index, weight):
         return known.graph
     with lasting():
-        graph = _build(index, num_nodes, weight, normalization)
+        graph = _build(index, num_nodes, weight, reading)
         copied = None if weight is None else weight.detach().clone()
-        _built[owner] = _Built(index.detach().clone(), copied, graph)
+        _built[owner] = _Built(index.detach().clone(), copied, reading, graph)
     return graph
 
 
-def _build(index: Tensor, num_nodes: int, weight: Tensor | None, normalization: str) -> Graph:
-    built = edges_on_device(index, num_nodes, weight, undirected=False)
+def _build(index: Tensor, num_nodes: int, weight: Tensor | None, reading: Reading) -> Graph:
+    built = edges_on_device(index, num_nodes, weight, False, reading.directed)
     if built is None:  # the ordinary way says what is wrong
-        return Graph.from_edge_index(index, num_nodes, weight, normalization=normalization)
+        return Graph.from_edge_index(index, num_nodes, weight, **asdict(reading))
+    normalization = reading.normalization
     return Graph(built.edges, built.num_nodes, normalization=normalization, unit=built.unit)

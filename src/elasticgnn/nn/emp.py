@@ -9,12 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.checks import DIRECTED
 from elasticgnn.graph.graph import NORMALIZATIONS
-from elasticgnn.graph.merge import DIRECTED, Edges
-from elasticgnn.nn.graph_input import Reading, as_graph, merged_values
+from elasticgnn.graph.merge import Edges
+from elasticgnn.nn.graph_input import as_graph, merged_values
+from elasticgnn.nn.reading import Reading
 from elasticgnn.nn.scriptable import ScriptableEMP
 from elasticgnn.nn.smoothed import Smoothed
-from elasticgnn.nn.traced import incidence_of, traced_sizes
+from elasticgnn.nn.traced import has_many_lists, incidence_of, traced_sizes, traced_strength
 from elasticgnn.operator import elastic_message_passing, elastic_state
 from elasticgnn.operator.reference import iterate
 from elasticgnn.operator.request import IMPLEMENTATIONS, MEMORY_MODES, is_recorded
@@ -73,14 +75,12 @@ class EMP(nn.Module):
         _check_choice("directed", directed, DIRECTED)
         _check_choice("memory", memory, MEMORY_MODES)
         _check_choice("implementation", implementation, IMPLEMENTATIONS)
-        self.K = K
-        self.gamma, self.beta = gamma, beta
-        self.memory, self.implementation = memory, implementation
+        self.K, self.gamma, self.beta = K, gamma, beta
+        self.dropout, self.memory, self.implementation = dropout, memory, implementation
         self.reading = Reading(normalization, directed)
         self.learnable = "scalar" if learnable is True else learnable
         _check_choice("learnable", self.learnable, LEARNABLE)
         self.channels = _checked_channels(channels, self.learnable)
-        self.dropout = dropout
         first = self._own_strength("lambda1", lambda1, learnable)
         second = self._own_strength("lambda2", lambda2, learnable)
         self.initial = ElasticPenalty(first, second, norm, concavity)
@@ -182,7 +182,8 @@ class EMP(nn.Module):
     def _smooth(self, x: Tensor, edge_index: Graph | Tensor, *given: Tensor | None) -> Tensor:
         """x (n, d) or (n, R, d), as the operator reads it; weights and strengths are given."""
         plainly = isinstance(edge_index, Tensor) or self._dropped > 0
-        if is_recorded() or (plainly and torch.compiler.is_compiling()):
+        compiling = plainly and torch.compiler.is_compiling()
+        if is_recorded() or compiling or has_many_lists(edge_index):
             return self._smooth_traced(x, edge_index, *given)
         graph, options = self._read(x, edge_index, *given)
         penalty = self._penalty_of(x)
@@ -199,7 +200,8 @@ class EMP(nn.Module):
         )
         penalty, bound = self._penalty_of(rows), edge_index.norm_bound if is_graph else 2.0
         sizes = traced_sizes(penalty, bound, rows, self.gamma, self.beta)
-        out = iterate(rows, incidence, sizes, penalty.edge_penalty, self.K)[0]
+        strength = traced_strength(strength, edge_index, incidence)
+        out = iterate(rows, incidence, sizes, penalty.edge_penalty, self.K, strength)[0]
         return out.view(x.shape).to(x.dtype)
 
     def _refuse_untraceable(
@@ -207,16 +209,16 @@ class EMP(nn.Module):
     ) -> None:
         scaled = is_graph or self.reading.normalization == "degree"
         strided = is_graph or edge_index.layout == torch.strided
-        if not scaled or not strided or strength is not None:
+        if not scaled or not strided:
             raise NotImplementedError(
-                "inside torch.compile, torch.export and torch.jit.trace EMP takes an edge_index "
-                "with degree normalization and no strength per edge"
+                "inside torch.compile, torch.export and torch.jit.trace, and where torch.vmap "
+                "batches the edges, EMP takes an edge_index with degree normalization"
             )
-        plain = self.reading.directed == "error" and self._dropped == 0
+        plain = self.reading.directed == "error" and self._dropped == 0 and strength is None
         if is_recorded() and not (plain and not (is_graph and weight is not None)):
             raise NotImplementedError(
-                "inside torch.jit.trace EMP takes both directions of every edge and no dropout of "
-                "edges; torch.compile and torch.export take them"
+                "inside torch.jit.trace EMP takes both directions of every edge, no dropout of "
+                "edges and no strength per edge; torch.compile and torch.export take them"
             )
 
     @property
@@ -247,10 +249,8 @@ class EMP(nn.Module):
     def set_extra_state(self, state: Tensor) -> None:
         """Takes the settings that a state dict carries."""
         K, lambda1, lambda2, norm, concavity = json.loads(bytes(state.tolist()))
-        own = (
-            self.initial.norm
-        )  # a penalty of the user's own is code, of which the file has the name
-        norm = own if self.initial.name == norm else norm
+        # a penalty of the user's own is code, of which the file has the name
+        norm = self.initial.norm if self.initial.name == norm else norm
         self.K, self.initial = K, ElasticPenalty(lambda1, lambda2, norm, concavity)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import MutableMapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,16 +14,10 @@ from elasticgnn.graph.convert import torch_sparse_arrays
 from elasticgnn.graph.merge import EdgePattern, Edges, edge_pattern, merged_weight
 from elasticgnn.graph.once import is_traced, lasting
 from elasticgnn.nn.device_input import device_graph
+from elasticgnn.nn.reading import Reading
+from elasticgnn.nn.traced import has_many_lists
 
 HALF = (torch.float16, torch.bfloat16)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How edges are read: the scaling of nodes, and what becomes of single directions."""
-
-    normalization: str = "degree"
-    directed: str = "error"
 
 
 def as_graph(
@@ -40,6 +33,11 @@ def as_graph(
     if isinstance(graph, Graph):
         return graph if edge_weight is None else graph.with_weight(edge_weight)
     _refuse_other_forms(graph)
+    if has_many_lists(graph):
+        raise ValueError(
+            "edge_index must be one list for all members of torch.vmap here, got one for each; "
+            "EMP without return_dual takes them"
+        )
     if graph.layout != torch.strided:
         if edge_weight is not None:
             raise ValueError("edge_weight must be None with a sparse matrix, which has its own")
@@ -72,12 +70,12 @@ def merged_values(graph: Graph, edge_index: Any, values: Tensor, name: str) -> T
     if edge_index.layout != torch.strided:
         raise ValueError(f"{name} must come with a Graph or an edge_index, got a sparse matrix")
     check_weight(values, edge_index.shape[1], name)
-    ends = edge_index.long().sort(0).values
-    ends, values = ends[:, ends[0] != ends[1]], values[ends[0] != ends[1]]
+    low, high = edge_index.long().sort(0).values
     known = graph._tail * graph.num_nodes + graph._head
-    slot = torch.searchsorted(known, ends[0] * graph.num_nodes + ends[1])
-    total = values.new_zeros(2, graph.num_edges)
-    total = total.index_add(1, slot, torch.stack([values, torch.ones_like(values)]))
+    slot = torch.searchsorted(known, low * graph.num_nodes + high)
+    slot = torch.where(low == high, graph.num_edges, slot)  # self-loops go behind the last edge
+    total = values.new_zeros(2, graph.num_edges + 1)
+    total = total.index_add(1, slot, torch.stack([values, torch.ones_like(values)]))[:, :-1]
     return total[0] / total[1]
 
 
@@ -131,9 +129,9 @@ _built: MutableMapping[Tensor, _Known] = WeakTensorKeyDictionary()
 def _graph_of(
     index: Tensor, num_nodes: int, weight: Tensor | None, reading: Reading, owner: Tensor
 ) -> Graph:
-    if not (index.is_cpu or index.is_meta) and reading.directed == "error":
+    if not (index.is_cpu or index.is_meta):
         check_edge_index(index)
-        return device_graph(index, num_nodes, weight, reading.normalization, owner)
+        return device_graph(index, num_nodes, weight, reading, owner)
     if is_traced() or owner.is_inference():
         return _Known(index, num_nodes).graph(weight, reading)
     known = _built.get(owner)

@@ -1,4 +1,6 @@
-"""The layer inside torch.compile, torch.export and torch.jit.trace: no size depends on the data.
+"""The layer inside torch.compile, torch.export, torch.jit.trace and torch.vmap over edge lists.
+
+No size depends on the data.
 
 Every column of the list is an edge of half its weight. The two columns of an edge have equal
 differences and so equal duals, and add up to what the merged edge does.
@@ -13,6 +15,9 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.checks import check_edge_index, check_num_nodes, check_weight
+from elasticgnn.graph.once import all_numbers, is_wrapped
+from elasticgnn.kernels.transforms import is_many
 from elasticgnn.nn.scriptable import incidence
 from elasticgnn.operator.reference import Incidence
 from elasticgnn.operator.request import is_recorded
@@ -37,6 +42,9 @@ def incidence_of(
         return _incidence_of_graph(edge_index, edge_weight, x, dropout)
     if is_recorded():  # a compiled function keeps its refusal in the record
         return Incidence(*_scripted_incidence()(x[:, 0], edge_index, edge_weight))
+    if has_many_lists(edge_index):
+        check_edge_index(edge_index)
+        check_num_nodes(x.shape[0], all_numbers(edge_index))
     source, target = edge_index[0].long(), edge_index[1].long()
     weight = x.new_ones(edge_index.shape[1]) if edge_weight is None else edge_weight.to(x.dtype)
     weight = torch.where(source == target, 0.0, weight)
@@ -67,6 +75,22 @@ def _incidence_of_graph(
     return Incidence(tail, head, weight, scale)
 
 
+def traced_strength(
+    values: Tensor | None, graph: Graph | Tensor, edges: Incidence
+) -> Tensor | None:
+    """A strength for each edge of `edges`: as given with a Graph, else the mean of its columns."""
+    if values is None:
+        return None
+    count = graph.num_edges if isinstance(graph, Graph) else graph.shape[1]
+    check_weight(values, count, "edge_strength")
+    if isinstance(graph, Graph):
+        return values
+    number = edge_numbers(edges.tail, edges.head, edges.scale.shape[0])
+    total = values.new_zeros(2, count)
+    total = total.index_add(1, number, torch.stack([values, torch.ones_like(values)]))
+    return (total[0] / total[1].clamp(min=1))[number]
+
+
 def edge_numbers(tail: Tensor, head: Tensor, num_nodes: int) -> Tensor:
     """A number below E for every column (E,), the same for all columns of one edge."""
     ordered, order = torch.sort(tail * num_nodes + head)
@@ -95,8 +119,20 @@ def _assert_symmetric(source: Tensor, target: Tensor, weight: Tensor, num_nodes:
         torch.zeros_like(weight).index_add(0, _rank(k), weight[o])
         for k, o in ((along, there), (against, back))
     ]
-    same = (along == against).all() & torch.isclose(sums[0], sums[1], rtol=1e-5).all()
-    torch._assert_async(same, "edge_index must hold both directions with equal weights")
+    close = (sums[0] - sums[1]).abs() <= 1e-8 + 1e-5 * sums[1].abs()
+    same = (along == against).all() & close.all()
+    torch._assert_async(
+        all_numbers(same).all(), "edge_index must hold both directions with equal weights"
+    )
+
+
+def has_many_lists(edge_index: Graph | Tensor) -> bool:
+    """Whether torch.vmap hands another edge list to every member."""
+    if not isinstance(edge_index, Tensor) or torch.compiler.is_compiling():
+        return False
+    while is_wrapped(edge_index) and not is_many(edge_index):
+        edge_index = torch._C._functorch.get_unwrapped(edge_index)
+    return is_many(edge_index)
 
 
 def _rank(ordered: Tensor) -> Tensor:
