@@ -87,6 +87,20 @@ def test_what_drops_values_is_exported_in_training(layer):
 STRENGTH = torch.linspace(0.2, 3.0, INDEX.shape[1], dtype=torch.float64)
 
 
+def test_a_strength_per_edge_of_a_graph_is_read_alike():
+    strength = STRENGTH[: GRAPH.num_edges]
+    layer = EMP(5, lambda1=0.3)
+    out = compiled(layer)(X, GRAPH, edge_strength=strength)
+    torch.testing.assert_close(out, layer(X, GRAPH, edge_strength=strength))
+    dropping = EMP(5, lambda1=0.3, dropout=0.5)
+    torch.manual_seed(0)
+    out = compiled(dropping)(X, GRAPH, edge_strength=strength)
+    torch.manual_seed(0)
+    weight = GRAPH.weight * (torch.rand_like(GRAPH.weight) >= 0.5)
+    smaller = GRAPH.with_weight(weight)
+    torch.testing.assert_close(out, layer(X, smaller, edge_strength=strength))
+
+
 def test_a_strength_per_column_is_exported():
     layer = EMP(4, lambda1=0.3)
     nodes, columns = torch.export.Dim("nodes", min=3), torch.export.Dim("columns", min=3)

@@ -181,7 +181,7 @@ class EMP(nn.Module):
 
     def _smooth(self, x: Tensor, edge_index: Graph | Tensor, *given: Tensor | None) -> Tensor:
         """x (n, d) or (n, R, d), as the operator reads it; weights and strengths are given."""
-        plainly = isinstance(edge_index, Tensor) or self._dropped > 0
+        plainly = isinstance(edge_index, Tensor) or self._dropped > 0 or given[1] is not None
         compiling = plainly and torch.compiler.is_compiling()
         if is_recorded() or compiling or has_many_lists(edge_index):
             return self._smooth_traced(x, edge_index, *given)

@@ -65,13 +65,15 @@ def _incidence_of_graph(
 ) -> Incidence:
     tail, head = graph._tail, graph._head
     weight, scale = graph._cast(x.dtype)
-    if edge_weight is None and dropout == 0:
+    if edge_weight is None and dropout == 0 and not torch.compiler.is_compiling():
         return Incidence(tail, head, weight, scale)
     weight = weight if edge_weight is None else edge_weight.to(x.dtype)
-    weight = weight * (torch.rand_like(weight) >= dropout)
+    if dropout > 0:
+        weight = weight * (torch.rand_like(weight) >= dropout)
+    # torch.compile cannot ask the shape of what a graph remembers: the scales are made anew
+    scale = x.new_ones(x.shape[0])
     if graph.normalization == "degree":
-        degree = x.new_ones(x.shape[0]).index_add(0, tail, weight).index_add(0, head, weight)
-        scale = degree.rsqrt()
+        scale = scale.index_add(0, tail, weight).index_add(0, head, weight).rsqrt()
     return Incidence(tail, head, weight, scale)
 
 
