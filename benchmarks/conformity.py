@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -467,6 +468,83 @@ def parallel(s: Setting) -> bool:
         distributed.destroy_process_group()
 
 
+@question("vmap over edge lists")
+def vmapped_lists(s: Setting) -> bool:
+    renamed = torch.randperm(12, generator=torch.Generator().manual_seed(1))[s.index]
+    out = torch.func.vmap(lambda index: s.layer(s.x, index))(torch.stack([s.index, renamed]))
+    return s.close(out[0]) and s.close(out[1], s.layer(s.x, renamed))
+
+
+@question("torch.compile on fifty graphs of different sizes, at most two compilations")
+def compiled_for_many(s: Setting) -> bool:
+    from torch._dynamo.testing import CompileCounter
+
+    torch._dynamo.reset()
+    counter, layer = CompileCounter(), s.layer
+    run = torch.compile(layer, fullgraph=True, dynamic=True, backend=counter)
+    right = True
+    for nodes in range(12, 62):
+        ring = torch.stack([torch.arange(nodes), torch.arange(1, nodes + 1) % nodes])
+        index = torch.cat([s.index, ring, ring.flip(0)], 1)
+        x = torch.linspace(-1, 1, 3 * nodes, dtype=torch.float64).view(nodes, 3)
+        right &= s.close(run(x, index), layer(x, index))
+    return right and counter.frame_count <= 2
+
+
+@question("gradient through a step of gradient descent (MAML)")
+def meta_gradient(s: Setting) -> bool:
+    def loss(weight: Tensor) -> Tensor:
+        return s.layer(s.x @ weight, s.index).pow(2).sum()
+
+    def after_a_step(weight: Tensor) -> Tensor:
+        (slope,) = torch.autograd.grad(loss(weight), weight, create_graph=True)
+        return loss(weight - 0.01 * slope)
+
+    weight = torch.eye(3, dtype=torch.float64).requires_grad_()
+    return torch.autograd.gradcheck(after_a_step, weight)
+
+
+def taking_single_directions(s: Setting) -> nn.Module:
+    layer = s.layer
+    ours = isinstance(layer, EMP)
+    return EMP(K=5, lambda1=0.3, lambda2=3.0, directed="symmetrize") if ours else layer
+
+
+@question("sampled neighbours, single directions (gradcheck)")
+def sampled(s: Setting) -> bool:
+    from torch_geometric.utils import dropout_edge, k_hop_subgraph
+
+    layer = taking_single_directions(s)
+    reached, index, _, _ = k_hop_subgraph(0, 2, s.index, relabel_nodes=True, directed=True)
+    torch.manual_seed(0)
+    fewer, _ = dropout_edge(s.index, p=0.5)
+    return all(
+        torch.autograd.gradcheck(lambda x, of=of: layer(x, of), x.clone().requires_grad_())
+        for x, of in ((s.x[reached], index), (s.x, fewer))
+    )
+
+
+@question("PRBCD attack with is_undirected=False")
+def attacked_one_way(s: Setting) -> bool:
+    from torch_geometric.contrib.nn import PRBCDAttack
+
+    torch.manual_seed(0)
+    labels, layer = s.expected.argmax(1), taking_single_directions(s)
+    options = {"epochs": 6, "epochs_resampling": 3, "log": False, "is_undirected": False}
+    attack = PRBCDAttack(layer, block_size=40, **options)
+    return attack.attack(s.x.float(), s.index, labels, budget=4)[1].shape[1] > 0
+
+
+@question("TensorBoard's add_graph")
+def drawn(s: Setting) -> bool:
+    from torch.utils.tensorboard import SummaryWriter
+
+    with TemporaryDirectory() as folder:
+        with SummaryWriter(folder) as writer:
+            writer.add_graph(s.layer, (s.x, s.index))
+        return sum(path.stat().st_size for path in Path(folder).iterdir()) > 1000
+
+
 @question("repr on the meta device")
 def meta(s: Setting) -> bool:
     with torch.device("meta"):
@@ -494,7 +572,8 @@ def page(answers: dict[str, dict[str, Answer]]) -> str:
         "right numbers, which each question checks itself; *refused* is an error with its words;",
         "*wrong* is a wrong number without a word. Explainers are asked of",
         "`elasticgnn.nn.explain.explainable(EMP)`. TorchScript, which torch deprecates, is given",
-        "the plain version; jit.script takes fixed strengths and the norms l21 and l1.",
+        "the plain version; jit.script takes fixed strengths and the norms l21 and l1. Single",
+        'directions are asked of `EMP(directed="symmetrize")`.',
         "",
         "| asked | APPNP | EMP | words of a refusal |",
         "| --- | --- | --- | --- |",
