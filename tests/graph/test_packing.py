@@ -1,8 +1,10 @@
-"""The order of the packed tables: equal nodes together, shared ones on few cache lines."""
+"""The packed tables: equal to the plain ones, equal nodes together, shared ones on few lines."""
 
 import numpy as np
+import pytest
 import torch
 
+import plain_packing
 from elasticgnn import Graph
 from elasticgnn.graph import packing
 from marks import needs_kernels
@@ -16,7 +18,7 @@ def path_graph(num_nodes):
 def test_windows_have_equal_work(monkeypatch):
     monkeypatch.setattr(packing, "PACKED_WINDOW", 16)
     work = np.arange(100)
-    total = np.bincount(packing._windows(work), work)
+    total = np.bincount(plain_packing.windows(work), work)
     assert len(total) == 8
     assert np.all(np.abs(total - work.sum() / 8) <= 100)
 
@@ -24,7 +26,7 @@ def test_windows_have_equal_work(monkeypatch):
 def test_reach_tells_which_halves_a_node_and_its_neighbours_share():
     slots = path_graph(16)._slots
     backwards, window = np.arange(16)[::-1], np.arange(16) // 4
-    reach = packing._reach(slots.start.numpy(), slots.column.numpy(), backwards, window)
+    reach = plain_packing.reach_of(slots.start.numpy(), slots.column.numpy(), backwards, window)
     assert reach.tolist() == [0, 0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 1, 1, 0, 0, 0]
 
 
@@ -32,7 +34,30 @@ def test_nodes_without_neighbours_reach_nothing():
     graph = Graph.from_edge_index(torch.tensor([[1], [3]]), 5, undirected=True)
     window = np.array([0, 0, 1, 1, 1])
     tables = (graph._slots.start.numpy(), graph._slots.column.numpy())
-    assert packing._reach(*tables, np.arange(5), window).tolist() == [0, 1, 0, 1, 0]
+    assert plain_packing.reach_of(*tables, np.arange(5), window).tolist() == [0, 1, 0, 1, 0]
+
+
+def random_graph(num_nodes, num_edges, seed):
+    generator = torch.Generator().manual_seed(seed)
+    ends = torch.randint(0, num_nodes, (2, num_edges), generator=generator)
+    return Graph.from_edge_index(torch.cat([ends, ends.flip(0)], 1), num_nodes)
+
+
+@needs_kernels
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+@pytest.mark.parametrize("window", [4, 64, 4096])
+@pytest.mark.parametrize("reorder", [0, 1 << 17])
+def test_compiled_tables_equal_the_plain_ones(rows, window, reorder, monkeypatch):
+    monkeypatch.setattr(packing, "PACKED_WINDOW", window)
+    monkeypatch.setattr(packing, "REORDER_BYTES", reorder)
+    monkeypatch.setattr(packing, "PACKED_CHUNK", 8)
+    sizes = [(1, 0), (2, 1), (5, 3), (40, 20), (50, 400), (300, 200), (300, 900)]
+    for seed, (num_nodes, num_edges) in enumerate(sizes):
+        slots = random_graph(num_nodes, num_edges, seed)._slots
+        tables = (slots.start, slots.column, slots.edge, rows)
+        fast, plain = packing.pack_slots(*tables), plain_packing.pack_slots(*tables)
+        for name, table in fast._asdict().items():
+            assert table.tolist() == getattr(plain, name).tolist(), (name, num_nodes)
 
 
 @needs_kernels
@@ -49,16 +74,13 @@ def test_nodes_that_threads_share_lie_together(monkeypatch):
     )
     graph = Graph.from_edge_index(edges, side * side, undirected=True)
 
-    def shared_lines():
-        order = packing.pack_slots(
-            graph._slots.start, graph._slots.column, graph._slots.edge, 4
-        ).order
+    def shared_lines(pack_slots):
+        order = pack_slots(graph._slots.start, graph._slots.column, graph._slots.edge, 4).order
         place = torch.empty(side * side, dtype=torch.int64)
         place[order.long()] = torch.arange(side * side)
         tail, head = place[graph.tail], place[graph.head]
         cut = (tail < side * side // 2) != (head < side * side // 2)
         return len(torch.unique(torch.cat([tail[cut], head[cut]]) // 4))
 
-    together = shared_lines()
-    monkeypatch.setattr(packing, "_reach", lambda *tables: np.zeros(side * side, int))
-    assert together < shared_lines()
+    monkeypatch.setattr(plain_packing, "reach_of", lambda *tables: np.zeros(side * side, int))
+    assert shared_lines(packing.pack_slots) < shared_lines(plain_packing.pack_slots)

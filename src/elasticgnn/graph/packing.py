@@ -1,16 +1,16 @@
 """Slots in whole registers: the tables of the packed loops (kernels/emp/packed/problem.h)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from elasticgnn.graph.clustering import cluster_nodes
-from elasticgnn.graph.shares import equal_shares
+from elasticgnn.kernels import native
 from elasticgnn.kernels.tuning import PACKED_CHUNK, PACKED_WINDOW, REORDER_BYTES
 
 ROW_FLOATS = {4: 4, 3: 8, 2: 8, 1: 16}  # of a node's row, by how many share a register
+loops: Any = native  # not None where these functions are called
 
 
 class PackedSlots(NamedTuple):
@@ -29,87 +29,25 @@ class PackedSlots(NamedTuple):
 
 
 def pack_slots(first: Tensor, other: Tensor, edge_of: Tensor, rows: int) -> PackedSlots:
-    """The slots first[i] .. first[i + 1] - 1 of every node i, `rows` of them to a register."""
-    order, share = _order(first, other, rows)
-    degree = np.diff(first.numpy())[order]
-    part = _places_in_runs(share) % share  # which part of a shared register is the node's
-    taken = np.where(share > 1, part == 0, -(-degree // rows))
-    group = np.concatenate([[0], np.cumsum(taken)])
-    group[:-1] -= part > 0
-    owner = np.repeat(np.arange(len(order)), taken)
-    mates = share[owner]
-    column = (owner[:, None] + np.arange(rows) * mates[:, None] // rows).ravel()
-    edge = np.full(len(column), -1)
-    node = np.repeat(np.arange(len(order)), degree)
-    offset = np.arange(len(node)) - np.repeat(np.cumsum(degree) - degree, degree)
-    slot = first.numpy()[order][node] + offset
-    place = (group[node] * share[node] + part[node]) * (rows // share[node]) + offset
-    column[place] = np.argsort(order)[other.numpy()[slot]]
-    edge[place] = edge_of.numpy()[slot]
-    chunk = _chunks(group, share)
-    floats = ROW_FLOATS[rows]
-    tables = (chunk, share[chunk[:-1]], group, column * floats, owner * floats, edge, order)
-    return PackedSlots(*(torch.from_numpy(table.astype(np.int32)) for table in tables))
+    """The slots first[i] .. first[i + 1] - 1 of every node i, `rows` of them to a register.
 
-
-def _order(first: Tensor, other: Tensor, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The nodes in the loops' order, and how many share a register with each.
-
-    The given order while the node rows fit a core's cache, else neighbours near one another; then
-    sorted within windows by the number of registers, so that the loops' ends can be foreseen. Of
-    nodes with as many, those that other threads read lie together, on few lines of the caches.
+    Nodes keep the given order while their rows fit a core's cache, else neighbours lie near one
+    another; then they are sorted within windows of equal work by the number of their registers.
+    Halves, quarters... of the windows are what as many threads will have.
     """
     n = len(first) - 1
-    order = np.arange(n)
-    if n * ROW_FLOATS[rows] * 4 > REORDER_BYTES:
-        order = cluster_nodes(first, other).numpy()
-    degree = np.diff(first.numpy())[order]
-    window = _windows(np.where(degree > rows // 2, -(-degree // rows) * rows, degree))
-    share = np.ones(n, dtype=np.int64)
-    for count in (1, 2):
-        mates = np.flatnonzero(degree == count)
-        if rows // count < 2:
-            continue
-        place = _places_in_runs(window[mates])
-        size = np.bincount(window[mates])[window[mates]]
-        whole = place < size - size % (rows // count)  # the rest of a window has its own
-        share[mates[whole]] = rows // count
-    reach = _reach(first.numpy(), other.numpy(), order, window)
-    rank = np.lexsort((-reach, -(-degree // rows), -share, window))
-    return order[rank], share[rank]
-
-
-def _windows(work: np.ndarray) -> np.ndarray:
-    """The window of each node: equal work in all; halves, quarters... of them are what as many
-    threads will have."""
-    return equal_shares(work, 1 << (len(work) // PACKED_WINDOW).bit_length())
-
-
-def _reach(
-    first: np.ndarray, other: np.ndarray, order: np.ndarray, window: np.ndarray
-) -> np.ndarray:
-    """How far the neighbours are of each node, in this order: 0 in its window, 1 in its pair of
-    windows, 2 in its four..."""
-    degree = np.diff(first)
-    home = np.empty(len(order), dtype=np.int64)
-    home[order] = window
-    apart = np.repeat(home, degree) ^ home[other]  # its highest bit tells which halves they share
-    farthest = np.zeros(len(order), dtype=np.int64)
-    has_slots = degree > 0
-    if has_slots.any():
-        farthest[has_slots] = np.maximum.reduceat(apart, first[:-1][has_slots])
-    return np.frexp(farthest[order])[1]
-
-
-def _places_in_runs(labels: np.ndarray) -> np.ndarray:
-    """For each entry its place in the run of equal labels that it belongs to."""
-    n = len(labels)
-    starts = np.flatnonzero(np.diff(labels, prepend=labels[:1] - 1))
-    return np.arange(n) - np.repeat(starts, np.diff(starts, append=n))
-
-
-def _chunks(group: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """Bounds of runs of nodes of one kind: so many registers, and where `share` changes."""
-    cuts = np.searchsorted(group, np.arange(0, group[-1], PACKED_CHUNK))
-    changes = np.flatnonzero(np.diff(share)) + 1
-    return np.unique(np.concatenate([[0], cuts, changes, [len(group) - 1]]))
+    reordered = n * ROW_FLOATS[rows] * 4 > REORDER_BYTES
+    begin = cluster_nodes(first, other) if reordered else torch.arange(n)
+    given = [table.data_ptr() for table in (first, other, edge_of, begin)]
+    limits = (1 << (n // PACKED_WINDOW).bit_length(), PACKED_CHUNK)
+    order, group = torch.empty(2, n + 1, dtype=torch.int32)
+    share, part, chunk, chunk_share = torch.empty(4, n + 1, dtype=torch.int32)
+    nodes = (order, share, group, part, chunk, chunk_share)
+    addresses = [table.data_ptr() for table in nodes]
+    registers, chunks = loops.order_packed(n, rows, given, limits, addresses)
+    column, edge = torch.empty(2, registers * rows, dtype=torch.int32)
+    owner = torch.empty(registers, dtype=torch.int32)
+    slots = [table.data_ptr() for table in (column, owner, edge)]
+    loops.fill_packed(n, rows, given, addresses, ROW_FLOATS[rows], slots)
+    chunk, chunk_share = chunk[: chunks + 1].clone(), chunk_share[:chunks].clone()
+    return PackedSlots(chunk, chunk_share, group, column, owner, edge, order[:n])
