@@ -41,7 +41,7 @@ def run_together(function: str, count: int, folder: Path, **more: str) -> list:
     ]
     running = [subprocess.Popen(command, env=environment(**more)) for command in commands]
     try:
-        codes = [process.wait(timeout=240) for process in running]
+        codes = [process.wait(timeout=500) for process in running]
     finally:
         for process in running:
             process.kill()

@@ -1,13 +1,11 @@
 """Processes that die, hosts that cannot be reached, and two hosts with a slow line between."""
 
 import os
-import random
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,9 +16,14 @@ from distributed_work import small_task
 from elasticgnn.distributed import write_partition
 from elasticgnn.distributed.group import call_everyone
 from elasticgnn.training.model_file import read_model_file
+from ports import free_port
 from processes import environment
 
 TRAIN = ["-m", "elasticgnn", "train"]
+DYING = ["-m", "dying", "train"]
+EPOCHS = 8
+PATIENCE = 500  # seconds: others may hold the processors
+DEATH = 5  # the epoch in which a process is killed; checkpoints come after two epochs each
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +33,26 @@ def parts(tmp_path_factory):
     return folder
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return door.getsockname()[1]
+def dying(rank: int, folder: Path) -> dict[str, str]:
+    """The environment in which process `rank` is killed, once."""
+    once = str(folder / "killed")
+    return {"DYING_RANK": str(rank), "DYING_EPOCH": str(DEATH), "DYING_ONCE": once}
 
 
 def start(
-    rank: int, count: int, arguments: list[str], *, port: int, address="127.0.0.1", inside=()
+    rank: int,
+    count: int,
+    arguments: list[str],
+    *,
+    port: int,
+    address="127.0.0.1",
+    inside=(),
+    death: dict[str, str] | None = None,
 ):
     """One process of a group, without torchrun: what survives must speak for itself."""
     known = {"RANK": str(rank), "WORLD_SIZE": str(count), "MASTER_ADDR": address}
-    command = [*inside, sys.executable, *TRAIN, *arguments]
-    more = {"MASTER_PORT": str(port), **known}
+    command = [*inside, sys.executable, *(DYING if death else TRAIN), *arguments]
+    more = {"MASTER_PORT": str(port), **known, **(death or {})}
     if inside:
         more["GLOO_SOCKET_IFNAME"] = "wire"
     return subprocess.Popen(
@@ -65,14 +76,11 @@ def train_together(parts, model, epochs, count=2):
     port = free_port()
     group = [start(rank, count, options(parts, model, epochs), port=port) for rank in range(count)]
     try:
-        outputs = [process.communicate(timeout=240) for process in group]
+        outputs = [process.communicate(timeout=PATIENCE) for process in group]
     finally:
         end_all(group)
     assert [process.returncode for process in group] == [0] * count, outputs
     return outputs
-
-
-EPOCHS = 24  # the kill falls between the first checkpoint and the end, on a fast machine too
 
 
 @pytest.fixture(scope="module")
@@ -83,20 +91,18 @@ def whole(parts):
     return model
 
 
+@pytest.mark.parametrize("victim", [0, 1])
 def test_killed_process_ends_the_others_and_a_restart_ends_like_the_undisturbed_run(
-    parts, whole, tmp_path
+    parts, whole, tmp_path, victim
 ):
-    epochs, chance = EPOCHS, random.Random(1)
-    broken = tmp_path / "broken"
-    port = free_port()
-    group = [start(rank, 2, options(parts, broken, epochs), port=port) for rank in range(2)]
+    broken, port, death = tmp_path / "broken", free_port(), dying(victim, tmp_path)
+    group = [
+        start(rank, 2, options(parts, broken, EPOCHS), port=port, death=death) for rank in range(2)
+    ]
     try:
-        state = tmp_path / "broken.checkpoint"
-        wait_until(lambda: state.exists() or group[0].poll() is not None)
-        victim = chance.randrange(2)
-        group[victim].send_signal(signal.SIGKILL)
         survivor = group[1 - victim]
-        _, error = survivor.communicate(timeout=120)
+        _, error = survivor.communicate(timeout=PATIENCE)
+        assert group[victim].wait(timeout=PATIENCE) == -signal.SIGKILL
     finally:
         end_all(group)
     assert survivor.returncode == 2
@@ -104,34 +110,29 @@ def test_killed_process_ends_the_others_and_a_restart_ends_like_the_undisturbed_
     assert len(lines) == 1
     assert f"process {1 - victim} of 2 lost contact with process {victim}" in lines[0]
     assert "Traceback" not in error
-    assert state.exists()
+    assert (tmp_path / "broken.checkpoint").exists()
     assert not broken.exists()
-    train_together(parts, broken, epochs)
+    train_together(parts, broken, EPOCHS)
     assert_same_model(broken, whole)
 
 
 def test_torchrun_restarts_a_killed_process_and_the_end_is_that_of_the_undisturbed_run(
     parts, whole, tmp_path
 ):
-    model, state = tmp_path / "model", tmp_path / "model.checkpoint"
+    model = tmp_path / "model"
     launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1"]
-    launch += ["--master-port", str(free_port()), *TRAIN, *options(parts, model, EPOCHS)]
+    launch += ["--master-port", str(free_port()), *DYING, *options(parts, model, EPOCHS)]
+    known = environment(**dying(1, tmp_path))
     group = subprocess.Popen(
-        [sys.executable, *launch], env=environment(), stderr=subprocess.PIPE, text=True
+        [sys.executable, *launch], env=known, stderr=subprocess.PIPE, text=True
     )
     try:
-        wait_until(lambda: state.exists() or group.poll() is not None)
-        os.kill(children(group.pid)[1], signal.SIGKILL)
-        _, error = group.communicate(timeout=240)
+        _, error = group.communicate(timeout=PATIENCE)
     finally:
         end_all([group])
     assert group.returncode == 0, error[-2000:]
     assert "exitcode: -9" in error  # the process was killed, and torchrun saw it
     assert_same_model(model, whole)
-
-
-def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def assert_same_model(first, second):
@@ -141,18 +142,11 @@ def assert_same_model(first, second):
     assert all(torch.equal(state[name], other[name]) for name in state)
 
 
-def wait_until(condition, seconds=120):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def test_process_that_does_not_appear_is_named(parts, tmp_path, monkeypatch):
     monkeypatch.setenv("ELASTICGNN_MEETING_SECONDS", "3")
     process = start(0, 2, options(parts, tmp_path / "model", 2), port=free_port())
     try:
-        _, error = process.communicate(timeout=120)
+        _, error = process.communicate(timeout=PATIENCE)
     finally:
         end_all([process])
     assert process.returncode == 2
@@ -162,10 +156,11 @@ def test_process_that_does_not_appear_is_named(parts, tmp_path, monkeypatch):
 def can_make_hosts() -> bool:
     if os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("tc") is None:
         return False
-    probe = ["ip", "netns", "exec", "egnn-probe", "true"]
-    made = subprocess.run(["ip", "netns", "add", "egnn-probe"], capture_output=True).returncode
+    name = f"egnn-probe-{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode
+    probe = ["ip", "netns", "exec", name, "true"]
     works = not made and not subprocess.run(probe, capture_output=True).returncode
-    subprocess.run(["ip", "netns", "del", "egnn-probe"], capture_output=True)
+    subprocess.run(["ip", "netns", "del", name], capture_output=True)
     return works
 
 
@@ -210,7 +205,7 @@ def test_two_hosts_with_a_line_between_give_the_result_of_one(parts, tmp_path, h
         for k, name in enumerate(hosts)
     ]  # fmt: skip
     try:
-        outputs = [process.communicate(timeout=240) for process in group]
+        outputs = [process.communicate(timeout=PATIENCE) for process in group]
     finally:
         end_all(group)
     assert [process.returncode for process in group] == [0, 0], outputs
@@ -220,7 +215,10 @@ def test_two_hosts_with_a_line_between_give_the_result_of_one(parts, tmp_path, h
 def test_process_that_cannot_be_reached_is_named_with_its_host(monkeypatch):
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
     monkeypatch.setenv("MASTER_PORT", "29500")
-    store, closed = HashStore(), free_port()
-    store.set("where/1", f"127.0.0.1 {closed} elsewhere")
-    with pytest.raises(OSError, match=f"process 1 of 2 on elsewhere .*{closed}. cannot be"):
-        call_everyone(store, 0, 2, 5.0)
+    store = HashStore()
+    with socket.socket() as unanswered:  # bound, so that nobody else is there, but not listening
+        unanswered.bind(("127.0.0.1", 0))
+        closed = unanswered.getsockname()[1]
+        store.set("where/1", f"127.0.0.1 {closed} elsewhere")
+        with pytest.raises(OSError, match=f"process 1 of 2 on elsewhere .*{closed}. cannot be"):
+            call_everyone(store, 0, 2, 5.0)
