@@ -87,6 +87,20 @@ def test_what_drops_values_is_exported_in_training(layer):
 STRENGTH = torch.linspace(0.2, 3.0, INDEX.shape[1], dtype=torch.float64)
 
 
+def test_a_strength_per_column_is_read_alike():
+    layer = EMP(5, lambda1=0.3)
+    loops, twice = torch.tensor([[3, 5], [3, 5]]), INDEX[:, :2]
+    several = torch.cat([INDEX, loops, twice, twice.flip(0)], 1)
+    run = compiled(layer)
+    for index in (INDEX, several):
+        strength = torch.linspace(0.2, 3.0, index.shape[1], dtype=torch.float64).requires_grad_()
+        results = [each(X, index, edge_strength=strength) for each in (layer, run)]
+        torch.testing.assert_close(*results)
+        gradients = [torch.autograd.grad(out.square().sum(), strength)[0] for out in results]
+        torch.testing.assert_close(*gradients)
+        assert not torch.equal(results[0], layer(X, index))
+
+
 def test_a_strength_per_edge_of_a_graph_is_read_alike():
     strength = STRENGTH[: GRAPH.num_edges]
     layer = EMP(5, lambda1=0.3)
