@@ -14,9 +14,12 @@ from elasticgnn.attack import (
     roc_area,
     score_edges,
 )
+from elasticgnn.attack.number_suspicion import score_number_edges
 from elasticgnn.attack.suspicion import homophily, rank
-from elasticgnn.nn import ModelSettings
-from elasticgnn.training import TrainingPlan, fit, make_model
+from elasticgnn.data import NodeTask
+from elasticgnn.graph import Graph
+from elasticgnn.nn import ModelSettings, build_model
+from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model, trained_on
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -110,3 +113,42 @@ def test_homophily_is_compared_with_chance(noisy):
     mixed = replace(task, labels=task.labels[torch.randperm(len(task.labels), generator=seeded(0))])
     within, chance = homophily(mixed)
     assert abs(within - chance) < 0.1
+
+
+def number_model(lambda1):
+    """An ElasticGNN of numbers whose backbone says each node's one feature."""
+    settings = ModelSettings(num_layers=1, dropout=0.0, lambda1=lambda1, lambda2=0.5, steps=20)
+    model = build_model(settings, 1, 1, seeded(0)).eval()
+    with torch.no_grad():
+        model.backbone.first.weight.fill_(1.0)
+        model.backbone.first.bias.zero_()
+    return TrainedModel(model, settings, (), 1, unit=(100.0, 10.0))
+
+
+def test_numbers_that_an_edge_should_not_join_are_found():
+    # two cliques of unequal numbers, joined by one edge
+    pairs = [(a + 6 * k, b + 6 * k) for k in (0, 1) for a in range(6) for b in range(a)]
+    graph = Graph.from_edges([*pairs, (2, 8)])
+    x = torch.tensor([[float(k >= 6)] for k in range(12)])
+    nothing = torch.full((12,), -1)
+    values = torch.full((12,), torch.nan, dtype=torch.float64)
+    task = NodeTask("numbers", graph, x, nothing, (), values=values)
+    wrong = int(((graph.tail == 2) & (graph.head == 8)).nonzero())
+    scores = score_number_edges(number_model(1.0), task)
+    assert int(scores.order()[0]) == wrong == int(scores.saturation.argmax())
+    assert float(scores.saturation[wrong]) == pytest.approx(1.0, abs=1e-6)
+    assert float(scores.proposed[wrong]) == pytest.approx(10.0)  # one deviation
+    assert 0 < float(scores.difference[wrong]) < 10.0  # propagation has narrowed it
+    assert scores.without_worst(1).num_edges == graph.num_edges - 1
+    values[2] = 500.0
+    told = score_number_edges(number_model(1.0), replace(task, values=values))
+    assert float(told.value[2]) == 500.0
+    touching = (graph.tail == 2) | (graph.head == 2)
+    assert float(told.difference[touching].min()) > float(told.difference[~touching].max())
+
+
+def test_a_model_of_classes_is_no_model_of_numbers(noisy):
+    task, _ = noisy
+    made = trained_on(task, trained(task, 0), ModelSettings("elastic", lambda1=1.0))
+    with pytest.raises(ValueError, match="must have been trained with --target number"):
+        score_number_edges(made, task)

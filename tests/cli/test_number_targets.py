@@ -55,8 +55,30 @@ def test_numbers_are_learned_and_predicted_with_intervals(files, capsys):
     assert '"known":40' in page.read_text("utf-8")
     assert run("report", model, *where, *labels, "--plot", files / "worth.svg") == 2
     assert "--plot must be asked of a model of classes" in capsys.readouterr().err
-    assert run("inspect", model, *where) == 2
-    assert "must predict classes to be inspected" in capsys.readouterr().err
+    check_inspection(model, where, labels, files, capsys)
+
+
+def check_inspection(model, where, labels, files, capsys):
+    ranked, cleaned = files / "ranked.csv", files / "cleaned.csv"
+    capsys.readouterr()
+    words = (*where, *labels, "-o", ranked, "--drop", 3, "--cleaned", cleaned)
+    assert run("inspect", model, *words) == 0
+    said = capsys.readouterr().out
+    assert "how far the numbers at the two ends" in said
+    rows = list(csv.DictReader(ranked.read_text().splitlines()))
+    edges = (files / "edges.csv").read_text().splitlines()
+    assert len(rows) == len(edges) - 1
+    gaps = [float(row["difference"]) for row in rows]
+    assert gaps == sorted(gaps, reverse=True)
+    known = {f"n{k}": 10 * (k % 13) + k / 100 for k in range(0, 80, 2)}
+    for row in rows:
+        ends = float(row["source_value"]), float(row["target_value"])
+        assert float(row["difference"]) == pytest.approx(abs(ends[0] - ends[1]), abs=1e-3)
+        if row["source"] in known:
+            assert ends[0] == pytest.approx(known[row["source"]], rel=1e-6)
+    assert len(cleaned.read_text().splitlines()) == len(edges) - 3
+    assert run("inspect", model, *where, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["worst"][0]["saturation"] >= 0
 
 
 def test_what_does_not_go_with_numbers_is_refused(files, capsys):

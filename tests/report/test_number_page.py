@@ -21,7 +21,7 @@ def findings():
     task = replace(
         made, labels=torch.full((120,), -1), class_names=(), values=values, name="<i>houses</i>"
     )
-    with mock.patch("elasticgnn.training.tuning.tune.first_candidates", return_value=[]):
+    with mock.patch("elasticgnn.training.tuning.search.first_candidates", return_value=[]):
         return find_numbers(tune(task, minutes=0.02).winner, task)
 
 
@@ -66,7 +66,7 @@ def test_a_node_shows_its_number_and_its_interval(page, findings):
 def test_the_edges_of_the_strangest_node_are_the_widest(page, findings):
     first = page.locator("#edges tbody tr").first.locator("td").all_inner_texts()
     assert "4" in first[:2]
-    assert float(first[3]) == pytest.approx(float(findings.difference.max()), rel=1e-3)
+    assert float(first[3]) == pytest.approx(float(findings.edges.difference.max()), rel=1e-3)
     assert page.get_by_role("button", name="Different classes only").count() == 0
     page.get_by_role("button", name="moved", exact=True).click()
     assert "moved by neighbours" in page.locator("#graph .key").first.inner_text()

@@ -6,7 +6,7 @@ import torch
 
 from elasticgnn.attack.perturbation import component_task
 from elasticgnn.attack.relaxed import edge_keys
-from elasticgnn.attack.suspicion import EdgeScores, precision_at, roc_area
+from elasticgnn.attack.suspicion import RankedEdges, precision_at, roc_area
 from elasticgnn.data import NodeTask
 
 
@@ -19,7 +19,7 @@ class Grade:
     precision_at_inserted: float
 
 
-def grade_scores(scores: EdgeScores, clean: NodeTask, attacked: NodeTask) -> Grade:
+def grade_scores(scores: RankedEdges, clean: NodeTask, attacked: NodeTask) -> Grade:
     """The grade of scores on an attacked task, from the task before."""
     part = clean if clean.num_nodes == attacked.num_nodes else component_task(clean)
     inserted = ~torch.isin(edge_keys(attacked.graph), edge_keys(part.graph))
@@ -30,6 +30,8 @@ def grade_scores(scores: EdgeScores, clean: NodeTask, attacked: NodeTask) -> Gra
 
 def can_be_split(task: NodeTask) -> bool:
     """Whether two classes or more have nodes to train, to choose and to test with: three each."""
+    if task.values is not None:  # numbers have no classes
+        return False
     counts = torch.bincount(task.labels[task.labelled], minlength=1)
     counts = counts[counts > 0]
     return len(counts) >= 2 and int(counts.min()) >= 3

@@ -20,7 +20,27 @@ WEIGHTS = {"difference": 3, "proposed": 1, "disagreement": 1, "saturation": 1}
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeScores:
+class RankedEdges:
+    """The edges of a graph and how suspicious each is, in the graph's order."""
+
+    graph: Graph
+    score: Tensor
+
+    def order(self) -> Tensor:
+        """Edge numbers, most suspicious first; ties by edge number."""
+        return torch.argsort(self.score, descending=True, stable=True)
+
+    def without_worst(self, count: int) -> Graph:
+        """The graph without its `count` most suspicious edges."""
+        if not 0 <= count <= self.graph.num_edges:
+            raise ValueError(f"drop must be in 0..{self.graph.num_edges}, got {count}")
+        worst = self.order()[:count]
+        pairs = torch.stack((self.graph.tail[worst], self.graph.head[worst]), dim=1)
+        return self.graph.with_edges_flipped(pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeScores(RankedEdges):
     """One value per edge of `graph`, in its order; larger means more suspicious.
 
     score: weighted mean rank, in 0..1, of the four below it (WEIGHTS). difference: |delta_e| that
@@ -36,25 +56,11 @@ class EdgeScores:
     True
     """
 
-    graph: Graph
-    score: Tensor
     difference: Tensor
     proposed: Tensor
     disagreement: Tensor
     saturation: Tensor
     label: Tensor
-
-    def order(self) -> Tensor:
-        """Edge numbers, most suspicious first; ties by edge number."""
-        return torch.argsort(self.score, descending=True, stable=True)
-
-    def without_worst(self, count: int) -> Graph:
-        """The graph without its `count` most suspicious edges."""
-        if not 0 <= count <= self.graph.num_edges:
-            raise ValueError(f"drop must be in 0..{self.graph.num_edges}, got {count}")
-        worst = self.order()[:count]
-        pairs = torch.stack((self.graph.tail[worst], self.graph.head[worst]), dim=1)
-        return self.graph.with_edges_flipped(pairs)
 
 
 @torch.no_grad()

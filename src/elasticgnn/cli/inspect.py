@@ -17,23 +17,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from elasticgnn.attack import EdgeScores
+    from elasticgnn.attack.number_suspicion import NumberEdgeScores
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.data.own.targets import Target
     from elasticgnn.graph import Graph
     from elasticgnn.training import TrainedModel
 
-COLUMNS = (
-    "source",
-    "target",
-    "score",
-    "difference",
-    "proposed",
-    "disagreement",
-    "saturation",
-    "source_class",
-    "target_class",
-)
+MEASURES = {
+    "class": ("score", "difference", "proposed", "disagreement", "saturation"),
+    "value": ("score", "difference", "proposed", "saturation"),
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -67,17 +61,16 @@ def inspect(
     """Ranks every edge by how wrong it looks to the model: its difference, its ends' classes.
 
     An ElasticGNN also knows how hard each edge pulls; other models are asked by their outputs.
+    A model of --target number ranks by how far the numbers of the two ends are apart.
     The CSV has a row for each edge, the most suspicious first.
     Example: elasticgnn inspect m.st edges.csv --features features.csv --drop 50 --cleaned clean.csv
     """
     from dataclasses import asdict
 
-    from elasticgnn.attack import load_perturbation, score_edges
+    from elasticgnn.attack import load_perturbation
     from elasticgnn.attack.grading import grade_scores
     from elasticgnn.files import check_output
-    from elasticgnn.report.model.findings import suspicion_notes
     from elasticgnn.training import TrainedModel
-    from elasticgnn.training.known_classes import with_known_classes
 
     beside = Path("edges.csv") if output is None else output
     target = cleaned or beside.with_name(f"{beside.stem}_cleaned.csv")
@@ -87,27 +80,40 @@ def inspect(
     if drop:
         check_output(target, inputs=read_from)
     trained = TrainedModel.load(model)
-    if trained.unit is not None:
-        raise ValueError("model must predict classes to be inspected, got one of --target number")
-    clean, known = read(edges or data_of(trained), features, labels, data_root, layout)
+    kind: Target = "class" if trained.unit is None else "number"
+    clean, known = read(edges or data_of(trained), features, labels, data_root, layout, kind)
     flips = None if attack is None else load_perturbation(attack)
     task = clean if flips is None else flips.apply_to(clean)
     known = known if flips is None or flips.split is None else flips.split.train
-    if known is not None:  # their labels must mean the classes of the model
-        task = with_known_classes(task, trained.class_names)
-    task = trained.prepared(task)  # refuses a task that the model does not fit
-    scores = score_edges(trained.model, task, known)
+    task, scores, notes = scored(trained, task, known)
     scores.without_worst(drop)  # refuses more edges than there are, before anything is written
-    notes = suspicion_notes(trained, task)
     facts: dict[str, Any] = {"data": task.name, "edges": task.graph.num_edges, "notes": notes}
     if flips is not None:
         facts |= asdict(grade_scores(scores, clean, task))
     if output is not None:
-        write(output, ranking(scores, task, trained))
+        write(output, kind_of(trained), ranking(scores, task, trained))
         facts["saved"] = str(output)
     if drop:
         facts |= clean_up(scores, task, drop, target)
     report(facts, scores, task, trained, as_json)
+
+
+def scored(
+    trained: TrainedModel, task: NodeTask, known: Tensor | None
+) -> tuple[NodeTask, EdgeScores | NumberEdgeScores, list[str]]:
+    """The task and its edges as the model sees them, and what is to be said of their order."""
+    from elasticgnn.attack import score_edges
+    from elasticgnn.attack.number_suspicion import score_number_edges
+    from elasticgnn.report.model.findings import suspicion_notes
+    from elasticgnn.report.model.number_findings import NOTE
+    from elasticgnn.training.known_classes import with_known_classes
+
+    if trained.unit is not None:
+        return task, score_number_edges(trained, task), [NOTE]
+    if known is not None:  # their labels must mean the classes of the model
+        task = with_known_classes(task, trained.class_names)
+    task = trained.prepared(task)  # refuses a task that the model does not fit
+    return task, score_edges(trained.model, task, known), suspicion_notes(trained, task)
 
 
 def data_of(trained: TrainedModel) -> str:
@@ -143,38 +149,63 @@ def read(
     return task, task.labelled if labels is not None else None
 
 
-def ranking(scores: EdgeScores, task: NodeTask, trained: TrainedModel) -> list[dict[str, object]]:
+def ranking(
+    scores: EdgeScores | NumberEdgeScores, task: NodeTask, trained: TrainedModel
+) -> list[dict[str, object]]:
     """One row per edge, the most suspicious first."""
     ids = list(range(task.num_nodes)) if task.node_ids is None else list(task.node_ids)
-    order = scores.order()
+    order, kind = scores.order(), kind_of(trained)
     tail, head = scores.graph.tail[order].tolist(), scores.graph.head[order].tolist()
-    measures = ("score", "difference", "proposed", "disagreement", "saturation")
-    columns = [getattr(scores, name)[order].tolist() for name in measures]
-    classes = [trained.class_names[k] for k in scores.label.tolist()]
+    columns = [getattr(scores, name)[order].tolist() for name in MEASURES[kind]]
+    said = said_of_nodes(scores, trained)
     return [
         {
             "source": ids[i],
             "target": ids[j],
-            **{name: round(x, 6) for name, x in zip(measures, values, strict=True)},
-            "source_class": classes[i],
-            "target_class": classes[j],
+            **{name: rounded(x, kind) for name, x in zip(MEASURES[kind], values, strict=True)},
+            f"source_{kind}": said[i],
+            f"target_{kind}": said[j],
         }
         for i, j, *values in zip(tail, head, *columns, strict=True)
     ]
 
 
-def write(path: Path, rows: list[dict[str, object]]) -> None:
+def kind_of(trained: TrainedModel) -> str:
+    """What a model says of a node: its class, or the value of a number."""
+    return "class" if trained.unit is None else "value"
+
+
+def said_of_nodes(
+    scores: EdgeScores | NumberEdgeScores, trained: TrainedModel
+) -> list[str] | list[float]:
+    """The class or the number of each node that its edges are judged by."""
+    from elasticgnn.attack.number_suspicion import NumberEdgeScores
+
+    if isinstance(scores, NumberEdgeScores):
+        return [rounded(value, "value") for value in scores.value.tolist()]
+    return [trained.class_names[k] for k in scores.label.tolist()]
+
+
+def rounded(value: float, kind: str) -> float:
+    """Shares and logits to six places; numbers, of any size, to seven digits."""
+    return round(value, 6) if kind == "class" else float(f"{value:.7g}")
+
+
+def write(path: Path, kind: str, rows: list[dict[str, object]]) -> None:
     """Writes the ranking as CSV, whole or not at all."""
     from elasticgnn.files import write_whole
 
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    columns = ["source", "target", *MEASURES[kind], f"source_{kind}", f"target_{kind}"]
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     write_whole(path, text.getvalue())
 
 
-def clean_up(scores: EdgeScores, task: NodeTask, drop: int, path: Path) -> dict[str, Any]:
+def clean_up(
+    scores: EdgeScores | NumberEdgeScores, task: NodeTask, drop: int, path: Path
+) -> dict[str, Any]:
     """Writes the graph without its worst edges, and measures a GCN on both graphs."""
     from elasticgnn.attack.evaluation import accuracy_of
     from elasticgnn.attack.grading import can_be_split
@@ -205,13 +236,14 @@ def write_graph(path: Path, graph: Graph, task: NodeTask) -> None:
 
 def report(
     facts: dict[str, Any],
-    scores: EdgeScores,
+    scores: EdgeScores | NumberEdgeScores,
     task: NodeTask,
     trained: TrainedModel,
     as_json: bool,
 ) -> None:
     """Prints the most suspicious edges, as text or as one JSON object."""
     worst = ranking(scores, task, trained)[:10]
+    places = "3f" if trained.unit is None else "6g"
     if as_json:
         say(json.dumps({**facts, "worst": worst}))
         return
@@ -219,11 +251,11 @@ def report(
         say(f"note: {note}")
     say(f"{facts['edges']} edges of {facts['data']}; the most suspicious:")
     for row in worst:
-        line = (
+        *_, one, other = row.values()
+        say(
             f"  {row['source']} - {row['target']}: score {row['score']:.3f}, difference "
-            f"{row['difference']:.3f}, {row['source_class']} / {row['target_class']}"
+            f"{row['difference']:.{places}}, {one} / {other}"
         )
-        say(line)
     if "roc_area" in facts:
         say(
             f"inserted edges: {facts['inserted']}, area under ROC {facts['roc_area']:.3f}, "

@@ -10,9 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from elasticgnn.attack.number_suspicion import NumberEdgeScores, score_number_edges
 from elasticgnn.data import NodeTask
 from elasticgnn.training import TrainedModel
-from elasticgnn.training.prediction import NumberPrediction, outputs
+from elasticgnn.training.prediction import NumberPrediction
 from elasticgnn.training.roles import node_roles
 from elasticgnn.training.tuning.calibration import threshold
 
@@ -27,15 +28,13 @@ NOTE = (
 class NumberFindings:
     """A trained model of numbers on a task.
 
-    difference (m,): between the numbers at the ends of each edge, known ones before predicted;
-    proposed: between what the model says of them without any edge; half: of the interval's width.
+    half: of the interval's width.
     """
 
     trained: TrainedModel
     task: NodeTask
     prediction: NumberPrediction
-    difference: Tensor
-    proposed: Tensor
+    edges: NumberEdgeScores
     roles: list[str] | None
     half: float
 
@@ -50,14 +49,6 @@ class NumberFindings:
         """The known numbers (n,), NaN where there is none."""
         unknown = torch.full((self.task.num_nodes,), torch.nan, dtype=torch.float64)
         return unknown if self.task.values is None else self.task.values
-
-    @property
-    def score(self) -> Tensor:
-        """The rank of each edge's difference, in 0..1."""
-        order = torch.argsort(self.difference, stable=True)
-        rank = torch.empty(len(order), dtype=torch.float64)
-        rank[order] = torch.arange(len(order), dtype=torch.float64)
-        return rank / max(len(order) - 1, 1)
 
     def span(self) -> dict[str, Any]:
         """What the page must know of all numbers together."""
@@ -86,20 +77,10 @@ class NumberFindings:
 
 def find_numbers(trained: TrainedModel, task: NodeTask) -> NumberFindings:
     """The findings of `trained`, a model of numbers, on `task`."""
-    graph, prediction = task.graph, trained.predict_numbers(task)
-    assert trained.unit is not None
-    ready = trained.prepared(task)
-    alone, _ = outputs(trained.model, ready.features, ready.graph)
-    before = trained.unit[0] + trained.unit[1] * alone[:, 0]
-    spoken = prediction.value
-    if task.values is not None:
-        spoken = torch.where(task.values.isnan(), spoken, task.values)
-    difference, proposed = (
-        (each[graph.tail] - each[graph.head]).abs() for each in (spoken, before)
-    )
+    prediction, edges = trained.predict_numbers(task), score_number_edges(trained, task)
     half = threshold(trained.facts["conformal"], COVERAGE)
     roles = node_roles(trained, task)
-    return NumberFindings(trained, task, prediction, difference, proposed, roles, half)
+    return NumberFindings(trained, task, prediction, edges, roles, half)
 
 
 def number_evidence(findings: NumberFindings) -> dict[str, Any]:

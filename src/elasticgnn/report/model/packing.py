@@ -75,11 +75,10 @@ def role_codes(findings: ModelFindings | NumberFindings) -> Array:
 def edge_arrays(findings: ModelFindings | NumberFindings) -> dict[str, Array]:
     """Both ends of every edge, and its suspicion in 0..1."""
     graph = findings.task.graph
-    score = findings.score if isinstance(findings, NumberFindings) else findings.edges.score
     return {
         "tail": graph.tail.numpy().astype(np.uint32),
         "head": graph.head.numpy().astype(np.uint32),
-        "score": shares(score.numpy()),
+        "score": shares(findings.edges.score.numpy()),
     }
 
 

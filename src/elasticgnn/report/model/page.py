@@ -91,7 +91,7 @@ def about(findings: ModelFindings | NumberFindings) -> dict[str, Any]:
     """What the model is, and what it was trained on and asked about."""
     trained, task = findings.trained, findings.task
     return {
-        "model": trained.facts.get("family") or trained.settings.name,
+        "model": trained.family,
         "settings": {name: getattr(trained.settings, name) for name in settings_of(trained)},
         "data": task.name,
         "trained_on": trained.data.get("name", "unknown data"),
@@ -134,9 +134,9 @@ def worst_edges(findings: ModelFindings) -> dict[str, Any]:
 
 def widest_edges(findings: NumberFindings) -> dict[str, Any]:
     """The edges whose ends have the most different numbers."""
-    order = torch.argsort(findings.difference, descending=True, stable=True)
-    measured = {name: getattr(findings, name) for name in ("score", "difference", "proposed")}
-    return edge_rows(findings.task.graph, order, measured, [NOTE])
+    scores = findings.edges
+    measured = {name: getattr(scores, name) for name in ("score", "difference", "proposed")}
+    return edge_rows(scores.graph, scores.order(), measured, [NOTE])
 
 
 def edge_rows(
