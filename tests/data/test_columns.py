@@ -241,3 +241,13 @@ def test_a_repeated_id_in_large_labels_is_named_by_its_row(tmp_path):
     path.write_text("id,label\n" + "".join(f"{k},a\n" for k in range(40_000)) + "7,b\n")
     with pytest.raises(ValueError, match=r"row 40002, column 'id': each node must have one row"):
         read_label_table(path)
+
+
+@pytest.mark.parametrize("rows", [8, 9])
+def test_a_table_is_sparse_where_at_most_a_quarter_is_not_zero(rows, monkeypatch):
+    monkeypatch.setattr(feature_matrix, "BLOCK", 3)
+    values = np.zeros((rows, 4), dtype=np.float32)
+    values[:8, 3] = 1.0
+    assert feature_matrix.is_mostly_zero(values)
+    values[0, 0] = 1.0
+    assert feature_matrix.is_mostly_zero(values) == (rows == 9)

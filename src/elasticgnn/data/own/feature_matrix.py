@@ -145,6 +145,15 @@ def side_by_side(parts: Sequence[NDArray[np.generic]], count: int) -> NDArray[np
 
 def stored(values: NDArray[np.float32]) -> torch.Tensor | SparseFeatures:
     """Sparse where most values are 0."""
-    share = np.count_nonzero(values) / max(values.size, 1)
     dense = torch.from_numpy(values)
-    return dense if share > DENSE_SHARE else SparseFeatures.from_dense(dense)
+    return SparseFeatures.from_dense(dense) if is_mostly_zero(values) else dense
+
+
+def is_mostly_zero(values: NDArray[np.float32]) -> bool:
+    """Whether at most DENSE_SHARE of the values are not 0; counted only until that is decided."""
+    most, count = DENSE_SHARE * values.size, 0
+    for start in range(0, len(values), BLOCK):
+        count += int(np.count_nonzero(values[start : start + BLOCK]))
+        if count > most:
+            return False
+    return True
