@@ -35,7 +35,7 @@ def task():
 @pytest.fixture(scope="module")
 def findings(task):
     few = [Candidate("elastic", ModelSettings(lambda1=1.0, lambda2=1.0))]  # all would take long
-    with mock.patch("elasticgnn.training.tuning.tune.first_candidates", return_value=few):
+    with mock.patch("elasticgnn.training.tuning.search.first_candidates", return_value=few):
         return find(tune(task, minutes=0.02).winner, task)
 
 

@@ -99,9 +99,10 @@ def test_a_tuned_ensemble_is_judged_and_saved_whole(task, tmp_path, monkeypatch)
     module = sys.modules["elasticgnn.training.tuning.tune"]
     first = [Candidate("sage", ModelSettings("sage", 8), replace(PLAN, epochs=3))]
     monkeypatch.setattr(module, "worthwhile_ensemble", forced)
+    module = sys.modules["elasticgnn.training.tuning.search"]
     monkeypatch.setattr(module, "closed_form_candidates", lambda **_: [])
     monkeypatch.setattr(module, "first_candidates", lambda **_: first)
-    monkeypatch.setattr(module, "variations", lambda *_: iter(()))
+    monkeypatch.setattr(module, "propose", lambda *_, **_2: [])
     board = tune(task, minutes=0.02)
     board.winner.save(tmp_path / "model.safetensors")
     again = TrainedModel.load(tmp_path / "model.safetensors")

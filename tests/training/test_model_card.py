@@ -1,5 +1,7 @@
 """A model's folder: what is in it, and that it loads again."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -49,3 +51,17 @@ def test_a_licence_is_needed(trained, tmp_path):
     with pytest.raises(ValueError, match="licence must be one short name"):
         export_folder(trained[1], tmp_path / "new", licence=" ")
     assert not (tmp_path / "new").exists()
+
+
+def test_the_card_names_only_settings_that_the_model_has(trained):
+    task, model = trained
+    assert "| lambda1, lambda2, norm | 3.0, 3.0, l21 |" in model_card(model, "mit")
+    settings = ModelSettings("mlp", hidden_channels=4)
+    mlp = build_model(settings, task.num_features, 1, torch.Generator().manual_seed(0))
+    facts = {"family": "mlp on hops"}
+    numbers = replace(trained_on(task, mlp, settings, facts), unit=(0.0, 1.0))
+    card = model_card(numbers, "mit")
+    assert "# mlp on hops on " in card
+    assert "| classes | none: it predicts a number |" in card
+    assert "lambda" not in card
+    assert "steps" not in card

@@ -12,6 +12,7 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.nn import ModelSettings
 from elasticgnn.nn.build import construct
+from elasticgnn.training.hops import OnHops, hop_width, without_hops
 
 
 class Ensemble(nn.Module):
@@ -49,13 +50,22 @@ class Ensemble(nn.Module):
 
 
 def construct_members(
-    settings: ModelSettings, num_features: int, num_outputs: int, members: int, *, of_numbers: bool
+    settings: ModelSettings,
+    num_features: int,
+    num_outputs: int,
+    members: int,
+    *,
+    of_numbers: bool,
+    hops: int = 0,
 ) -> nn.Module:
     """The model of `settings`, or an ensemble of so many; weights from torch's global state."""
-    built = [construct(settings, num_features, num_outputs) for _ in range(members)]
-    return built[0] if members == 1 else Ensemble(built, of_numbers=of_numbers)
+    width = hop_width(num_features, hops) if hops else num_features
+    built = [construct(settings, width, num_outputs) for _ in range(members)]
+    model = built[0] if members == 1 else Ensemble(built, of_numbers=of_numbers)
+    return OnHops(model, hops, torch.zeros(width), torch.ones(width)) if hops else model
 
 
 def count_members(model: nn.Module) -> int:
     """How many networks a model is."""
-    return len(model.members) if isinstance(model, Ensemble) else 1
+    inner = without_hops(model)
+    return len(inner.members) if isinstance(inner, Ensemble) else 1

@@ -15,6 +15,7 @@ from elasticgnn.data.task import feature_rows
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 from elasticgnn.training.forward import forward_on
+from elasticgnn.training.hops import count_hops
 from elasticgnn.training.prediction import tempered
 from elasticgnn.training.trained_model import TrainedModel, node_names
 
@@ -170,7 +171,7 @@ def reach(trained: TrainedModel) -> int:
     """
     settings = trained.settings
     steps = {"elastic": 2 * settings.steps, "appnp": settings.steps, "mlp": 0}
-    return steps.get(settings.name, 2) + 1
+    return steps.get(settings.name, 2) + count_hops(trained.model) + 1
 
 
 def within(graph: Graph, node: int, steps: int) -> Tensor:

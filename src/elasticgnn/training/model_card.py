@@ -47,7 +47,7 @@ def model_card(trained: TrainedModel, licence: str) -> str:
             f"tags: {json.dumps(['elasticgnn', trained.settings.name, task_tag(trained)])}",
             "---",
             "",
-            f"# {trained.settings.name} on {trained.data.get('name', 'unnamed data')}",
+            f"# {trained.family} on {trained.data.get('name', 'unnamed data')}",
             "",
             *table("What it is", settings_of(trained)),
             *table("Measured", measured(trained.facts)),
@@ -65,17 +65,21 @@ def model_card(trained: TrainedModel, licence: str) -> str:
 
 
 def settings_of(trained: TrainedModel) -> dict[str, Any]:
-    """What a reader asks first: data, classes, inputs, penalty."""
-    settings = trained.settings
-    return {
+    """What a reader asks first: data, classes, inputs, and what its kind of model has."""
+    settings, said = trained.settings, ", ".join(trained.class_names)
+    known = {
         "data": trained.data.get("name", "unknown"),
         "fingerprint of the data": trained.data.get("fingerprint", "unknown"),
-        "classes": ", ".join(trained.class_names),
+        "classes": said if trained.unit is None else "none: it predicts a number",
         "feature columns": trained.num_features,
-        "lambda1, lambda2, norm": f"{settings.lambda1}, {settings.lambda2}, {settings.norm}",
-        "steps": settings.steps,
-        "networks": count_members(trained.model),
     }
+    if settings.name == "elastic":
+        known["lambda1, lambda2, norm"] = f"{settings.lambda1}, {settings.lambda2}, {settings.norm}"
+    if settings.name == "appnp":
+        known["alpha"] = settings.alpha
+    if settings.name in ("elastic", "appnp"):
+        known["steps"] = settings.steps
+    return {**known, "networks": count_members(trained.model)}
 
 
 def measured(facts: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from elasticgnn.extras import optional_imports
 from elasticgnn.files import write_whole
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training.ensemble import construct_members, count_members
+from elasticgnn.training.hops import count_hops
 from elasticgnn.training.preparation import Preparation
 from elasticgnn.training.trained_model import TrainedModel
 from elasticgnn.versions import package_versions
@@ -22,6 +23,7 @@ from elasticgnn.versions import package_versions
 FORMAT = "elasticgnn model 2"
 State = dict[str, torch.Tensor]
 WRONG = (KeyError, TypeError, RuntimeError, AttributeError, OverflowError, ZeroDivisionError)
+MOST_HOPS = 9
 PACKAGES = ("elasticgnn", "torch", "torch_geometric", "numpy", "safetensors")
 
 
@@ -45,6 +47,7 @@ def save_model(trained: TrainedModel, path: Path) -> None:
         "bias": trained.bias,
         "unit": trained.unit,
         "members": count_members(trained.model),
+        "hops": count_hops(trained.model),
         "facts": trained.facts,
         "versions": package_versions(PACKAGES),
     }
@@ -63,6 +66,7 @@ def check_described(trained: TrainedModel) -> None:
         trained.num_outputs,
         count_members(trained.model),
         trained.unit is not None,
+        count_hops(trained.model),
     )
     other = shape.first_difference(trained.model.state_dict())
     if other is not None:
@@ -79,11 +83,12 @@ class Shape:
     num_outputs: int
     members: int
     of_numbers: bool
+    hops: int = 0
 
     def build(self) -> nn.Module:
         """A model of this shape; its weights are drawn from torch's global state."""
         sizes = self.num_features, self.num_outputs, self.members
-        return construct_members(self.settings, *sizes, of_numbers=self.of_numbers)
+        return construct_members(self.settings, *sizes, of_numbers=self.of_numbers, hops=self.hops)
 
     def first_difference(self, state: State) -> str | None:
         """The first tensor that would be made otherwise than it is in `state`."""
@@ -119,7 +124,8 @@ def load_model(path: Path) -> TrainedModel:
         unit = about.get("unit")
         unit = None if unit is None else (float(unit[0]), float(unit[1]))
         outputs, members = len(names) if unit is None else 1, int(about.get("members", 1))
-        shape = Shape(settings, num_features, outputs, members, unit is not None)
+        hops = int(about.get("hops", 0))
+        shape = Shape(settings, num_features, outputs, members, unit is not None, hops)
         check_state(shape, state)
         with torch.random.fork_rng(devices=[]):  # weights are drawn, and then replaced
             model = shape.build()
@@ -151,6 +157,8 @@ def check_state(shape: Shape, state: State) -> None:
         raise ValueError(
             f"{shape.num_outputs} classes, {shape.num_features} features, {shape.members} members"
         )
+    if not 0 <= shape.hops <= MOST_HOPS:
+        raise ValueError(f"hops must be in 0..{MOST_HOPS}, got {shape.hops}")
     if shape.members * shape.settings.num_layers > len(state):
         layers = f"{shape.settings.num_layers} layers of {shape.members} members"
         raise ValueError(f"{layers} with {len(state)} tensors")

@@ -22,12 +22,17 @@ class Preparation:
 
     def apply(self, task: NodeTask) -> NodeTask:
         """The task with prepared features."""
-        scale = torch.tensor(self.scale)
-        if isinstance(task.features, SparseFeatures):
-            value = task.features.value / scale[task.features.column.long()]
-            return replace(task, features=task.features.with_value(value))
-        moved = (task.features - torch.tensor(self.center)) / scale
-        return replace(task, features=moved.clamp_(-LIMIT, LIMIT))
+        features = scaled(task.features, torch.tensor(self.center), torch.tensor(self.scale))
+        return replace(task, features=features)
+
+
+def scaled(
+    features: Tensor | SparseFeatures, center: Tensor, scale: Tensor
+) -> Tensor | SparseFeatures:
+    """(features - center) / scale, cut off at ±10; sparse columns are only divided."""
+    if isinstance(features, SparseFeatures):
+        return features.with_value(features.value / scale[features.column.long()])
+    return ((features - center) / scale).clamp_(-LIMIT, LIMIT)
 
 
 def fit_preparation(features: Tensor | SparseFeatures) -> Preparation:

@@ -59,6 +59,11 @@ class TrainedModel:
     unit: tuple[float, float] | None = None
 
     @property
+    def family(self) -> str:
+        """What the leaderboard calls the model; the name of its settings if there was none."""
+        return str(self.facts.get("family") or self.settings.name)
+
+    @property
     def num_outputs(self) -> int:
         """How many numbers the model gives a node: one per class, or the one to predict."""
         return len(self.class_names) if self.unit is None else 1

@@ -56,7 +56,7 @@ def suspicion_notes(trained: TrainedModel, task: NodeTask) -> list[str]:
         count = count_members(trained.model)
         kind = "an ensemble" if count > 1 else "no ElasticGNN"
         notes = [
-            f"The winner ({trained.settings.name}) is {kind}: the score ranks how far the "
+            f"The winner ({trained.family}) is {kind}: the score ranks how far the "
             "model's own outputs at the two ends differ."
         ]
     within, chance = homophily(task)

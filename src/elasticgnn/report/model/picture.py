@@ -26,7 +26,7 @@ def save_worth(findings: ModelFindings, path: Path) -> None:
     draw_curves(curves, known["curves"], known["curve_title"])
     said, metric = known["estimate"], known["metric"]
     interval = f"{said['value']:.3f} (95 % between {said['low']:.3f} and {said['high']:.3f})"
-    title = f"{findings.trained.settings.name} on {plain(findings.task.name)}"
+    title = f"{findings.trained.family} on {plain(findings.task.name)}"
     figure.suptitle(f"{title}: {metric} {interval} on {said['nodes']} nodes kept away", fontsize=11)
     save_whole(figure, path)
 

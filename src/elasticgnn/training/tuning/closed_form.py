@@ -18,19 +18,23 @@ from elasticgnn.training.make_model import make_model
 from elasticgnn.training.tuning.candidates import Candidate
 
 LOGISTIC = "logistic regression"
+LOGISTIC_HOPS = "logistic regression on hops"
 PROPAGATION = "label propagation"
 RIDGE = "ridge"
+RIDGE_HOPS = "ridge on hops"
 NEIGHBOURS = "neighbour average"
+CLOSED_FORM = (LOGISTIC, LOGISTIC_HOPS, PROPAGATION, RIDGE, RIDGE_HOPS, NEIGHBOURS)
 RIDGES = (1.0, 100.0)  # weight decay of ridge regression
 MOST_ROWS = 20_000  # nodes that logistic regression looks at
 UNSEEN = -20.0  # logit of a class without a training node
 
 
-def closed_form_candidates(*, has_features: bool) -> list[Candidate]:
-    """Logistic regression, and label propagation at a few reaches and gains."""
+def closed_form_candidates(*, has_features: bool, hops: int = 0) -> list[Candidate]:
+    """Logistic regression, also on hops, and label propagation at a few reaches and gains."""
     linear = ModelSettings("mlp", num_layers=1, dropout=0.0)
     steps = ModelSettings(num_layers=1, dropout=0.0, lambda1=0.0)
     found = [Candidate(LOGISTIC, linear)] if has_features else []
+    found += [Candidate(LOGISTIC_HOPS, linear, hops=reach) for reach in range(1, hops + 1)]
     for lambda2 in (1.0, 9.0):
         for gain in (3.0, 10.0, 30.0):
             settings = replace(steps, lambda2=lambda2)
@@ -38,11 +42,13 @@ def closed_form_candidates(*, has_features: bool) -> list[Candidate]:
     return found
 
 
-def number_candidates(*, has_features: bool) -> list[Candidate]:
-    """Ridge regression, and averages of the neighbours' numbers at a few reaches and gains."""
+def number_candidates(*, has_features: bool, hops: int = 0) -> list[Candidate]:
+    """Ridge regression, also on hops, and averages of the neighbours' numbers."""
     linear = ModelSettings("mlp", num_layers=1, dropout=0.0)
     steps = ModelSettings(num_layers=1, dropout=0.0, lambda1=0.0)
     found = [Candidate(RIDGE, linear, gain=decay) for decay in RIDGES] if has_features else []
+    for reach in range(1, hops + 1):
+        found += [Candidate(RIDGE_HOPS, linear, gain=decay, hops=reach) for decay in RIDGES]
     for lambda2 in (1.0, 9.0):
         for gain in (1.0, 2.0, 4.0):
             settings = replace(steps, lambda2=lambda2)
@@ -52,14 +58,14 @@ def number_candidates(*, has_features: bool) -> list[Candidate]:
 
 def is_closed_form(candidate: Candidate) -> bool:
     """Whether the candidate is fitted without epochs."""
-    return candidate.family in (LOGISTIC, PROPAGATION, RIDGE, NEIGHBOURS)
+    return candidate.family in CLOSED_FORM
 
 
 def fit_closed_form(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.Module:
     """The model of `candidate`, its weights computed from the classes of `train`."""
-    if candidate.family == LOGISTIC:
+    if candidate.family in (LOGISTIC, LOGISTIC_HOPS):
         return logistic(candidate.settings, task, train)
-    if candidate.family == RIDGE:
+    if candidate.family in (RIDGE, RIDGE_HOPS):
         return ridge(candidate, task, train)
     if candidate.family == NEIGHBOURS:
         return neighbour_average(candidate, task, train)

@@ -20,11 +20,13 @@ from elasticgnn.training.ensemble import Ensemble
 from elasticgnn.training.fit import fit
 from elasticgnn.training.forward import forward_on
 from elasticgnn.training.history import History
+from elasticgnn.training.hops import OnHops, hop_features
 from elasticgnn.training.make_model import make_model
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.population import fit_population
 from elasticgnn.training.population.feature_orders import can_be_stored
 from elasticgnn.training.population.run import run_of
+from elasticgnn.training.preparation import Preparation, fit_preparation
 from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.closed_form import fit_closed_form, is_closed_form
 from elasticgnn.training.tuning.metrics import Metric, score
@@ -52,6 +54,7 @@ class Evaluation:
         ids = structural_features(task.graph)
         named = replace(task, features=ids, feature_names=None, made_features=True)
         self.by_id = task if task.made_features else named
+        self._hops: dict[int, tuple[NodeTask, Preparation]] = {}
 
     @property
     def is_large(self) -> bool:
@@ -67,7 +70,26 @@ class Evaluation:
 
     def task_of(self, candidate: Candidate) -> NodeTask:
         """The task as the candidate sees it."""
+        if candidate.hops:
+            return self.on_hops(candidate.hops)[0]
         return self.by_id if candidate.by_id else self.task
+
+    def on_hops(self, hops: int) -> tuple[NodeTask, Preparation]:
+        """The task with prepared hop features, and what prepared them."""
+        if hops not in self._hops:
+            columns = hop_features(self.task.features, self.task.graph, hops)
+            wide = replace(self.task, features=columns, feature_names=None)
+            preparation = fit_preparation(columns)
+            self._hops[hops] = preparation.apply(wide), preparation
+        return self._hops[hops]
+
+    def finished(self, candidate: Candidate, model: nn.Module) -> nn.Module:
+        """The model of a candidate as one of the task's own features."""
+        if not candidate.hops:
+            return model
+        made = self.on_hops(candidate.hops)[1]
+        parts = torch.tensor(made.center), torch.tensor(made.scale)
+        return OnHops(model, candidate.hops, *parts).eval()
 
     def goes_side_by_side(self, candidate: Candidate) -> bool:
         """Whether the candidate can be trained in a batch of runs."""
@@ -107,7 +129,8 @@ class Evaluation:
             key: Any = number
             form = batch_form(candidate.settings)
             if form is not None and self.goes_side_by_side(candidate):
-                key = candidate.by_id, form.name, form.steps, form.norm, form.hidden_channels
+                seen = candidate.by_id, candidate.hops
+                key = *seen, form.name, form.steps, form.norm, form.hidden_channels
             groups.setdefault(key, []).append(candidate)
         return list(groups.values())
 

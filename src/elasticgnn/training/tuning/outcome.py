@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,3 +36,18 @@ class Outcome:
     def mean(self) -> float:
         """Mean score over the folds, -1 if none could be measured."""
         return float(np.nanmean(self.scores)) if not all(map(math.isnan, self.scores)) else -1.0
+
+
+def joined(parts: Sequence[Outcome]) -> Outcome:
+    """The outcome of a candidate that was measured on some folds, and then on the others."""
+    epochs = np.concatenate([np.full(len(part.scores), part.epochs) for part in parts])
+    return replace(
+        parts[0],
+        scores=tuple(score for part in parts for score in part.scores),
+        nodes=np.concatenate([part.nodes for part in parts]),
+        probability=np.concatenate([part.probability for part in parts]),
+        epochs=int(np.median(epochs)),
+        is_cut=any(part.is_cut for part in parts),
+        curves=tuple(curve for part in parts for curve in part.curves),
+        seconds=sum(part.seconds for part in parts),
+    )

@@ -80,6 +80,7 @@ def outcome_of(part: dict[str, Any], nodes: Any, probability: Any) -> Outcome:
         TrainingPlan(**words["plan"]),
         words["by_id"],
         words["gain"],
+        words.get("hops", 0),
     )
     scores, curves = tuple(part["scores"]), tuple(part["curves"])
     return Outcome(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from elasticgnn.data import NodeTask, Split
+from elasticgnn.data import NodeTask
 from elasticgnn.data.own.stand_ins import structural_features
 from elasticgnn.training.preparation import Preparation, fit_preparation
 from elasticgnn.training.trained_model import TrainedModel, trained_on
@@ -22,12 +20,7 @@ from elasticgnn.training.tuning.calibration import (
     fit_calibration,
     kept_scores,
 )
-from elasticgnn.training.tuning.candidates import Candidate, first_candidates, variations
-from elasticgnn.training.tuning.closed_form import (
-    closed_form_candidates,
-    is_closed_form,
-    number_candidates,
-)
+from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.entries import gain, leaderboard_entries
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import RANDOM, Division, divide
@@ -36,9 +29,8 @@ from elasticgnn.training.tuning.leaderboard import Leaderboard
 from elasticgnn.training.tuning.metrics import Metric, choose_metric, choose_number_metric
 from elasticgnn.training.tuning.outcome import Outcome
 from elasticgnn.training.tuning.outcome_file import OutcomeFile
+from elasticgnn.training.tuning.search import Progress, search
 from elasticgnn.training.tuning.splitting import Splitting
-
-Progress = Callable[[int, float], None]
 
 
 def tune(
@@ -114,73 +106,6 @@ def in_deviations(task: NodeTask, unit: tuple[float, float] | None) -> NodeTask:
     return replace(task, values=(task.values - unit[0]) / unit[1])
 
 
-def search(
-    evaluation: Evaluation,
-    division: Division,
-    seconds: float,
-    rng: np.random.Generator,
-    progress: Progress | None,
-    *,
-    balanced: bool = False,
-) -> list[Outcome]:
-    """Every family once, then variations of the best ones while there is time."""
-    began, folds = time.perf_counter(), division.folds
-    has_features = not evaluation.task.made_features
-    closed_form = closed_form_candidates if evaluation.unit is None else number_candidates
-    quick = closed_form(has_features=has_features)
-    outcomes = evaluation.measure(quick, folds, seconds / 10)
-    first = first_candidates(large=evaluation.is_large, has_features=has_features)
-    first = [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
-    outcomes += first_round(evaluation, first, folds, seconds)
-    trained = [o for o in outcomes if not is_closed_form(o.candidate)]
-    tell(progress, outcomes)
-    while trained and time.perf_counter() - began < 0.55 * seconds and len(outcomes) < 150:
-        best = sorted(trained, key=lambda o: (len(o.scores), o.mean), reverse=True)
-        if best[0].is_cut:  # its own next epochs are worth more than other settings
-            break
-        more = [c for o in leaders(best) for c in islice(variations(o.candidate, rng), 4)]
-        left = 0.7 * seconds - (time.perf_counter() - began)
-        found = evaluation.measure(more, folds, left / 2)
-        outcomes, trained = outcomes + found, trained + found
-        tell(progress, outcomes)
-    best = sorted(outcomes, key=lambda o: (len(o.scores), o.mean), reverse=True)
-    if best[0].is_cut:
-        left = 0.85 * seconds - (time.perf_counter() - began)
-        outcomes += evaluation.measure([best[0].candidate], folds, left)
-    return outcomes
-
-
-def first_round(
-    evaluation: Evaluation, first: list[Candidate], folds: tuple[Split, ...], seconds: float
-) -> list[Outcome]:
-    """Every candidate on all folds where there is time, else the best families of one fold.
-
-    Networks that are cut short tell little, so that few in full are better than many in part.
-    """
-    began = time.perf_counter()
-    pilot = evaluation.measure(first, folds[:1], 0.25 * seconds)
-    if len(folds) == 1 and not any(outcome.is_cut for outcome in pilot):
-        return pilot
-    if len(folds) * (time.perf_counter() - began) < 0.35 * seconds:
-        return evaluation.measure(first, folds, 0.4 * seconds)
-    best = sorted(pilot, key=lambda outcome: outcome.mean, reverse=True)
-    chosen = [outcome.candidate for outcome in leaders(best, 2)]
-    left_out = [outcome for outcome in pilot if outcome.candidate not in chosen]
-    return evaluation.measure(chosen, folds, 0.4 * seconds) + left_out
-
-
-def leaders(best: list[Outcome], count: int = 2) -> list[Outcome]:
-    """The best of each of the `count` best families."""
-    families = list(dict.fromkeys(outcome.candidate.family for outcome in best))[:count]
-    return [next(o for o in best if o.candidate.family == family) for family in families]
-
-
-def tell(progress: Progress | None, outcomes: list[Outcome]) -> None:
-    """Tells the best score so far."""
-    if progress is not None:
-        progress(1, max(outcome.mean for outcome in outcomes))
-
-
 def conclude(
     task: NodeTask,
     preparation: Preparation | None,
@@ -199,7 +124,7 @@ def conclude(
     estimate = judges.estimate(said)
     entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
-    model = evaluation.refit(best, judges.division.kept)
+    model = evaluation.finished(best.candidate, evaluation.refit(best, judges.division.kept))
     facts = {"conformal": scores, "metric": evaluation.metric, "family": best.candidate.family}
     winner = to_trained(task, preparation, best.candidate, model, facts)
     board = Leaderboard(
@@ -233,7 +158,7 @@ def conclude_numbers(
     estimate = judges.estimate(said)
     entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
-    model = evaluation.refit(best, judges.division.kept)
+    model = evaluation.finished(best.candidate, evaluation.refit(best, judges.division.kept))
     facts = {"conformal": scores, "metric": evaluation.metric, "family": best.candidate.family}
     winner = to_trained(task, preparation, best.candidate, model, facts)
     board = Leaderboard(

@@ -1,0 +1,91 @@
+"""The search of `tune`: who is measured on every fold, and who is given up after one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from elasticgnn.data.synthetic import block_model
+from elasticgnn.nn import ModelSettings
+from elasticgnn.training.tuning.candidates import PLAN, Candidate
+from elasticgnn.training.tuning.evaluate import Evaluation
+from elasticgnn.training.tuning.folds import divide
+from elasticgnn.training.tuning.outcome import Outcome, joined
+from elasticgnn.training.tuning.search import raced
+
+
+def of_width(width):
+    return Candidate("sage", ModelSettings("sage", width), replace(PLAN, epochs=2))
+
+
+class Invented:
+    """Gives every candidate the scores of a table, fold by fold; keeps what it was asked."""
+
+    def __init__(self, scores, cut=()):
+        self.scores, self.cut, self.asked = scores, cut, []
+
+    def measure(self, candidates, folds, seconds):
+        self.asked.append(([c.settings.hidden_channels for c in candidates], list(folds)))
+        return [self.outcome(candidate, folds) for candidate in candidates]
+
+    def outcome(self, candidate, folds):
+        width = candidate.settings.hidden_channels
+        scores = tuple(self.scores[width][fold] for fold in folds)
+        nodes, said = np.array(folds), np.ones((len(folds), 2)) / 2
+        return Outcome(candidate, scores, nodes, said, 3, is_cut=width in self.cut)
+
+
+SCORES = {
+    1: (0.9, 0.7, 0.8),
+    2: (0.3, 0.9, 0.9),
+    3: (0.6, 0.1, 0.2),
+    4: (0.95, 0.9, 0.9),
+}
+
+
+def test_those_below_the_median_of_the_first_fold_are_given_up():
+    known = [Outcome(of_width(9), (x, 0.0, 0.0), np.zeros(3), np.zeros((3, 2)), 1) for x in (0.5,)]
+    evaluation = Invented(SCORES)
+    more = [of_width(width) for width in SCORES]
+    found = {o.candidate.settings.hidden_channels: o for o in raced_by(evaluation, more, known)}
+    assert evaluation.asked == [([1, 2, 3, 4], [0]), ([1, 3, 4], [1, 2])]
+    assert found[2].scores == (0.3,)
+    assert {width: found[width].scores for width in (1, 3, 4)} == {
+        width: SCORES[width] for width in (1, 3, 4)
+    }
+    assert found[1].nodes.tolist() == [0, 1, 2]
+
+
+def test_one_that_its_time_has_cut_is_not_measured_further():
+    known = [Outcome(of_width(9), (0.1, 0.1, 0.1), np.zeros(3), np.zeros((3, 2)), 1)]
+    evaluation = Invented(SCORES, cut=(4,))
+    found = raced_by(evaluation, [of_width(1), of_width(4)], known)
+    assert evaluation.asked[1] == ([1], [1, 2])
+    assert [len(outcome.scores) for outcome in found] == [3, 1]
+
+
+def test_one_fold_is_measured_at_once():
+    evaluation = Invented(SCORES)
+    found = raced(evaluation, [of_width(1), of_width(2)], [], (0,), 60.0)
+    assert [outcome.scores for outcome in found] == [(0.9,), (0.3,)]
+    assert len(evaluation.asked) == 1
+
+
+def raced_by(evaluation, more, known):
+    return raced(evaluation, more, known, (0, 1, 2), 60.0)
+
+
+def test_an_outcome_in_two_parts_is_that_of_all_folds():
+    task = block_model([40, 40], torch.Generator().manual_seed(0))
+    division = divide(task, np.random.default_rng(0))
+    evaluation, folds = Evaluation(task, "accuracy", 0), division.folds
+    few = of_width(8)
+    whole = evaluation.measure([few], folds, 600.0)[0]
+    parts = [evaluation.measure([few], part, 600.0)[0] for part in (folds[:1], folds[1:])]
+    both = joined(parts)
+    assert both.scores == whole.scores
+    assert np.array_equal(both.nodes, whole.nodes)
+    np.testing.assert_allclose(both.probability, whole.probability, atol=1e-6)
+    assert len(both.curves) == len(whole.curves) == 4
+    assert both.seconds == pytest.approx(sum(part.seconds for part in parts))
