@@ -18,7 +18,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,7 @@ from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model
 from elasticgnn.training.preparation import fit_preparation
 from elasticgnn.training.selection_split import selection_split
-from elasticgnn.training.tuning import tune
+from elasticgnn.training.tuning import Leaderboard, tune
 from elasticgnn.training.tuning.calibration import conformal_sets, threshold
 from elasticgnn.training.tuning.closed_form import (
     closed_form_candidates,
@@ -40,6 +40,8 @@ from elasticgnn.training.tuning.closed_form import (
 )
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.metrics import calibration_error, score
+
+MOST_KNOWN = 3000  # labels that `tune` sees
 
 
 def random_graph(n: int, m: int, rng: np.random.Generator, pair: Callable | None = None) -> Graph:
@@ -56,17 +58,36 @@ def make_task(name: str, graph: Graph, x: np.ndarray, y: np.ndarray) -> NodeTask
     return NodeTask(name, graph, torch.from_numpy(x).float(), torch.from_numpy(y).long(), classes)
 
 
+def neighbour_sums(graph: Graph, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of the neighbours' values, and how many there are, at least 1."""
+    total, degree = np.zeros(graph.num_nodes), np.zeros(graph.num_nodes)
+    for a, b in ((graph.tail, graph.head), (graph.head, graph.tail)):
+        np.add.at(total, a.numpy(), values[b.numpy()])
+        np.add.at(degree, a.numpy(), 1)
+    return total, np.maximum(degree, 1)
+
+
 def neighbours_decide(rng: np.random.Generator, n: int = 8000) -> NodeTask:
     """Unbalanced two classes: the mean of the neighbours' first feature, own features useless."""
     graph, x = random_graph(n, 4 * n, rng), rng.normal(size=(n, 10))
-    total, degree = np.zeros(n), np.zeros(n)
-    for a, b in ((graph.tail, graph.head), (graph.head, graph.tail)):
-        np.add.at(total, a.numpy(), x[b.numpy(), 0])
-        np.add.at(degree, a.numpy(), 1)
-    signal = total / np.sqrt(np.maximum(degree, 1)) + 0.3 * rng.normal(size=n)
+    total, degree = neighbour_sums(graph, x[:, 0])
+    signal = total / np.sqrt(degree) + 0.3 * rng.normal(size=n)
     return make_task(
         "neighbours decide", graph, x, (signal > np.quantile(signal, 0.85)).astype(int)
     )
+
+
+def mines(rng: np.random.Generator, side: int = 90) -> NodeTask:
+    """A field of squares, a fifth of them mines: half of the squares show how many are around."""
+    n, mine = side * side, (rng.random((side, side)) < 0.2).astype(int)
+    cell = np.arange(n).reshape(side, side)
+    ends = [[cell[:, :-1], cell[:, 1:]], [cell[:-1], cell[1:]]]
+    ends += [[cell[:-1, :-1], cell[1:, 1:]], [cell[:-1, 1:], cell[1:, :-1]]]
+    pairs = np.concatenate([np.stack([a.ravel(), b.ravel()]) for a, b in ends], axis=1)
+    graph = Graph.from_edge_index(torch.from_numpy(pairs), n, undirected=True)
+    around = neighbour_sums(graph, mine.ravel().astype(float))[0].astype(int)
+    shown = rng.random(n) < 0.5
+    return make_task("mines", graph, np.eye(10)[np.where(shown, around, 9)], mine.ravel())
 
 
 def heterophilous(rng: np.random.Generator, n: int = 5000) -> NodeTask:
@@ -118,11 +139,8 @@ def large(rng: np.random.Generator, n: int = 560_000) -> NodeTask:
 def numbers(rng: np.random.Generator, n: int = 4000) -> NodeTask:
     """A regression: own feature and the mean of the neighbours' decide."""
     graph, x = random_graph(n, 4 * n, rng), rng.normal(size=(n, 10))
-    total, degree = np.zeros(n), np.zeros(n)
-    for a, b in ((graph.tail, graph.head), (graph.head, graph.tail)):
-        np.add.at(total, a.numpy(), x[b.numpy(), 0])
-        np.add.at(degree, a.numpy(), 1)
-    y = 500 + 40 * (x[:, 1] + 2 * total / np.maximum(degree, 1) + 0.3 * rng.normal(size=n))
+    total, degree = neighbour_sums(graph, x[:, 0])
+    y = 500 + 40 * (x[:, 1] + 2 * total / degree + 0.3 * rng.normal(size=n))
     task = make_task("numbers", graph, x, np.zeros(n, dtype=np.int64))
     unknown = torch.full((n,), -1)
     return replace(task, labels=unknown, class_names=(), values=torch.from_numpy(y))
@@ -130,6 +148,7 @@ def numbers(rng: np.random.Generator, n: int = 4000) -> NodeTask:
 
 MAKERS: dict[str, Callable[[np.random.Generator], NodeTask]] = {
     "neighbours": neighbours_decide,
+    "mines": mines,
     "heterophilous": heterophilous,
     "features": useless_features,
     "edges": useless_edges,
@@ -166,80 +185,85 @@ def rivals(task: NodeTask, metric: str, away: torch.Tensor) -> dict[str, float]:
     return found
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A tuned model and its rivals on the nodes kept away."""
+
+    own: float
+    rivals: dict[str, float]
+    calibration: float
+    coverage: float
+
+
 def compare(kind: str, minutes: float, seed: int) -> dict:
     rng = np.random.default_rng(seed)
     whole = MAKERS[kind](rng)
-    if whole.values is not None:
-        return compare_numbers(whole, minutes, seed, rng)
     order = torch.from_numpy(rng.permutation(whole.labelled.numpy()))
-    known, away = order[: min(len(order) // 2, 3000)], order[len(order) // 2 :]
-    labels = torch.full_like(whole.labels, -1)
-    labels[known] = whole.labels[known]
-    task = replace(whole, labels=labels)
+    most = MOST_KNOWN if whole.values is None else len(order)
+    known, away = order[: min(len(order) // 2, most)], order[len(order) // 2 :]
+    task = told_only(whole, known)
     began = time.perf_counter()
     board = tune(task, minutes=minutes, seed=seed)
     seconds = time.perf_counter() - began
-    truth = whole.labels[away].numpy()
-    ours = board.winner.predict(task).probability[away].numpy()
-    others = {k: score(board.metric, truth, p) for k, p in rivals(task, board.metric, away).items()}
-    own = score(board.metric, truth, ours)
-    sets = conformal_sets(ours, board.winner.facts["conformal"], 0.9)
+    measure = measure_classes if whole.values is None else measure_numbers
+    found = measure(board, whole, task, away)
     low, high = board.estimate.low, board.estimate.high
     return {
         "data": whole.name,
         "metric": board.metric,
         "winner": board.entries[0].family,
         "members": board.entries[0].members,
-        "tuned": own,
-        "best rival": max(others, key=others.__getitem__),
-        "rivals": others,
-        "less than the best rival by": max(others.values()) - own,
+        "tuned": found.own,
+        "best rival": max(found.rivals, key=found.rivals.__getitem__),
+        "rivals": found.rivals,
+        "less than the best rival by": max(found.rivals.values()) - found.own,
         "estimate": [board.estimate.value, low, high],
-        "inside": bool(low <= own <= high),
-        "calibration error": calibration_error(truth, ours),
-        "coverage of 90 %": float(sets[np.arange(len(truth)), truth].mean()),
+        "inside": bool(low <= found.own <= high),
+        "calibration error": found.calibration,
+        "coverage of 90 %": found.coverage,
         "seconds": seconds,
     }
 
 
-def compare_numbers(whole: NodeTask, minutes: float, seed: int, rng: np.random.Generator) -> dict:
-    """The same for a regression."""
-    order = torch.from_numpy(rng.permutation(whole.labelled.numpy()))
-    known, away = order[: len(order) // 2], order[len(order) // 2 :]
+def told_only(whole: NodeTask, known: torch.Tensor) -> NodeTask:
+    """The task with the classes or numbers of some nodes alone."""
+    if whole.values is None:
+        labels = torch.full_like(whole.labels, -1)
+        labels[known] = whole.labels[known]
+        return replace(whole, labels=labels)
     values = torch.full_like(whole.values, torch.nan)
     values[known] = whole.values[known]
-    task = replace(whole, values=values)
-    began = time.perf_counter()
-    board = tune(task, minutes=minutes, seed=seed)
-    seconds = time.perf_counter() - began
-    truth = whole.values[away].numpy()
+    return replace(whole, values=values)
+
+
+def measure_classes(
+    board: Leaderboard, whole: NodeTask, task: NodeTask, away: torch.Tensor
+) -> Measured:
+    truth = whole.labels[away].numpy()
+    ours = board.winner.predict(task).probability[away].numpy()
+    others = {k: score(board.metric, truth, p) for k, p in rivals(task, board.metric, away).items()}
+    sets = conformal_sets(ours, board.winner.facts["conformal"], 0.9)
+    held = float(sets[np.arange(len(truth)), truth].mean())
+    return Measured(score(board.metric, truth, ours), others, calibration_error(truth, ours), held)
+
+
+def measure_numbers(
+    board: Leaderboard, whole: NodeTask, task: NodeTask, away: torch.Tensor
+) -> Measured:
+    """The same for a regression, whose rivals are the mean, ridge and the average of neighbours."""
+    truth, known = whole.values[away].numpy(), task.values[task.labelled]
     ours = board.winner.predict_numbers(task).value[away].numpy()
-    unit = float(values[known].mean()), float(values[known].std())
+    unit = float(known.mean()), float(known.std())
     ready = fit_preparation(task.features).apply(task)
-    ready = replace(ready, values=(values - unit[0]) / unit[1])
+    ready = replace(ready, values=(task.values - unit[0]) / unit[1])
     evaluation = Evaluation(ready, board.metric, 0, unit)
     others = {"mean": score("r2", truth, np.full((len(truth), 1), unit[0]))}
     for candidate in number_candidates(has_features=True):
         model = fit_closed_form(candidate, evaluation.task_of(candidate), task.labelled)
         said = score("r2", truth, evaluation.probability(candidate, model, away))
         others[candidate.family] = max(said, others.get(candidate.family, -np.inf))
-    low, high, own = board.estimate.low, board.estimate.high, score("r2", truth, ours[:, None])
-    half = threshold(board.winner.facts["conformal"], 0.9)
-    return {
-        "data": whole.name,
-        "metric": board.metric,
-        "winner": board.entries[0].family,
-        "members": board.entries[0].members,
-        "tuned": own,
-        "best rival": max(others, key=others.__getitem__),
-        "rivals": others,
-        "less than the best rival by": max(others.values()) - own,
-        "estimate": [board.estimate.value, low, high],
-        "inside": bool(low <= own <= high),
-        "calibration error": float("nan"),
-        "coverage of 90 %": float((np.abs(truth - ours) <= half).mean()),
-        "seconds": seconds,
-    }
+    held = np.abs(truth - ours) <= threshold(board.winner.facts["conformal"], 0.9)
+    return Measured(score("r2", truth, ours[:, None]), others, float("nan"), float(held.mean()))
 
 
 def main() -> None:
