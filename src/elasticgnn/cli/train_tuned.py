@@ -62,10 +62,10 @@ def train_tuned(
 def summary_lines(board: Leaderboard) -> list[str]:
     """The leaderboard and what follows from it, line by line."""
     shown = shown_as(board.metric)
-    head = f"{'model':WIDTH} {'tried':>5}   {'cross-validation':18} on nodes kept away"
+    head = f"{'model':{WIDTH}} {'tried':>5}   {'cross-validation':18} on nodes kept away"
     rows = [row(entry, shown) for entry in board.entries]
     simplest = "majority" if board.winner.unit is None else "mean"
-    rows.append(f"{simplest:WIDTH} {'':5}   {'':18} {shown(board.majority)}")
+    rows.append(f"{simplest:{WIDTH}} {'':5}   {'':18} {shown(board.majority)}")
     said = board.estimate
     return [
         f"{board.metric}{unit_of(board.metric)}, within the known nodes:",
@@ -104,7 +104,7 @@ def row(entry: Entry, shown: Callable[[float], str]) -> str:
     """One line of the leaderboard."""
     spread = f"{shown(entry.validation)} ± {shown(abs(entry.deviation)).lstrip('-')}"
     seen = "" if entry.held_out is None else interval(entry.held_out, shown)
-    return f"{called(entry):WIDTH} {entry.tried:5}   {spread:18} {seen}"
+    return f"{called(entry):{WIDTH}} {entry.tried:5}   {spread:18} {seen}"
 
 
 def called(entry: Entry) -> str:
