@@ -75,9 +75,9 @@ class Wall:
         """How far the signal is from the bound."""
         return np.asarray(self.sign * (signal.ravel()[self.place] - self.at))
 
-    def force(self, room: Array, force: Array, shift: Array) -> Array:
+    def force(self, room: Array, force: Array, target: Array) -> Array:
         """The share of dz that does not depend on dt: sign z is taken from the residual."""
-        return np.asarray(shift / room - force)
+        return np.asarray(target / room - force)
 
     def longest_step(self, room: Array, change: Array) -> float:
         """The largest a with room + a change >= 0."""

@@ -193,7 +193,7 @@ def _warned(certified: bool) -> bool:
         warnings.warn(
             "some of the solutions behind the scores were not certified",
             UncertifiedFoldWarning,
-            stacklevel=3,
+            stacklevel=4,  # beyond NumPy's decorator: the caller of cross_validate
         )
     return certified
 
