@@ -181,7 +181,9 @@ def main() -> None:
         names = [name for name in RIVALS if not options.only or name in options.only]
         found = bench_rivals(names, sides, options.limit)
         if options.only or options.smallest > 1 or options.largest < SIDES[-1] ** 2:
-            found["records"] = merged(results["rivals"]["records"], found["records"])
+            known = results["rivals"]
+            records = merged(known["records"], found["records"])
+            found = known | {"records": records, "machine_of_some": found["machine"]}
         results["rivals"] = found
         print(f"written to {draw(results['rivals']['records'], options.figure)}")
     options.output.write_text(json.dumps(results, indent=1) + "\n")
