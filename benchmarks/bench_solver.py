@@ -1,13 +1,14 @@
 """The certified solver against generic and graph-TV solvers: same objective, gap really reached.
 
-    python benchmarks/bench_solver.py [--part rivals|paths|methods|forests|trends|all] [--limit 60]
+    python benchmarks/bench_solver.py [--part rivals|paths|methods|all] [--rows TEXT] [--limit 60]
 
 Noisy piecewise-constant signals on square grids, not normalised, lambda2 = 0. Every signal is
 judged by our certificate: its objective against a proven lower bound, which is the gap of that
 signal with our dual. Prints tables; writes results/solver.json and docs/figures/solver.png.
 A rival that needs more than --limit seconds is stopped; if that was at lambda1 = 0.5, it is not
 asked for larger grids. From 99,856 nodes on rivals are asked for that lambda1 only. Each solver has
-a process of its own per grid. --only measures some solvers again and keeps the other records.
+a process of its own per grid. What is not measured keeps its earlier record: --only takes some
+solvers, --smallest and --largest some grids, --rows some rows of the methods, --path some paths.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 from solver_cut_pursuit import peak_memory
-from solver_methods import bench_forests, bench_methods, bench_trends
+from solver_methods import bench_rows
 from solver_path import bench_paths
 from solver_plot import draw
 from solver_problems import cells
@@ -35,7 +36,7 @@ from elasticgnn.graph import grid_graph
 from elasticgnn.problem import ElasticPenalty, primal_value
 
 ROOT = Path(__file__).resolve().parent
-PARTS = ("all", "rivals", "paths", "methods", "forests", "trends")
+PARTS = ("all", "rivals", "paths", "methods")
 SIDES = (32, 100, 316, 1000)
 SHORT = 316  # side from which on rivals are asked for one lambda1 only
 MIDDLE = 0.5
@@ -157,6 +158,8 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds per solve of a rival")
     parser.add_argument("--part", choices=PARTS, default="all")
     parser.add_argument("--only", nargs="+", choices=tuple(RIVALS), help="measure these again")
+    parser.add_argument("--rows", default="", help="of the methods, whose label holds this")
+    parser.add_argument("--path", default="", help="the paths whose name holds this")
     parser.add_argument("--smallest", type=int, default=1, help="number of nodes")
     parser.add_argument("--output", type=Path, default=ROOT / "results" / "solver.json")
     parser.add_argument("--figure", type=Path, default=ROOT.parent / "docs/figures/solver.png")
@@ -168,25 +171,19 @@ def main() -> None:
         return
     results = json.loads(options.output.read_text()) if options.output.exists() else {}
     if options.part in ("all", "paths"):
-        results["paths"] = timed_paths()
+        results["paths"] = timed_paths(options.path, results.get("paths", {}).get("records", []))
     if options.part in ("all", "methods"):
         torch.set_num_threads(1)
-        about = machine()
-        results["methods"] = {"machine": about, "records": bench_methods(options.largest)}
-    if options.part in ("forests", "trends"):  # the other methods keep their earlier records
-        torch.set_num_threads(1)
-        run = {"forests": bench_forests, "trends": bench_trends}[options.part]
-        found = {"machine": machine(), "records": run(options.largest)}
-        again = {record["case"] for record in found["records"]}
-        kept = [one for one in results["methods"]["records"] if one["case"] not in again]
-        results["methods"]["records"] = found["records"] + kept
-        results["methods"][f"{options.part}_machine"] = found["machine"]
+        known = results.get("methods", {}).get("records", [])
+        results["methods"] = {"machine": machine(), "records": bench_rows(options.rows, known)}
     if options.part in ("all", "rivals"):
         sides = [side for side in SIDES if options.smallest <= side**2 <= options.largest]
         names = [name for name in RIVALS if not options.only or name in options.only]
         found = bench_rivals(names, sides, options.limit)
-        if options.only:  # the others keep their earlier records
-            found["records"] = merged(results["rivals"]["records"], found["records"])
+        if options.only or options.smallest > 1 or options.largest < SIDES[-1] ** 2:
+            known = results["rivals"]
+            records = merged(known["records"], found["records"])
+            found = known | {"records": records, "machine_of_some": found["machine"]}
         results["rivals"] = found
         print(f"written to {draw(results['rivals']['records'], options.figure)}")
     options.output.write_text(json.dumps(results, indent=1) + "\n")
@@ -204,11 +201,9 @@ def merged(old: list[Record], new: list[Record]) -> list[Record]:
     return [known[key] for key in sorted(known, key=lambda k: (*k[:2], order.index(k[2]), k[3]))]
 
 
-def timed_paths() -> Record:
+def timed_paths(text: str, known: list[Record]) -> Record:
     """All records of the paths, and what is needed to read them."""
-    begin, about = time.perf_counter(), machine() | {"threads": 1}
-    records = bench_paths()
-    return {"machine": about | {"seconds_in_all": time.perf_counter() - begin}, "records": records}
+    return {"machine": machine() | {"threads": 1}, "records": bench_paths(text, known)}
 
 
 def bench_rivals(names: list[str], sides: list[int], limit: float) -> Record:

@@ -1,7 +1,8 @@
 """What a path of fifty values of lambda1 costs, in cold solves of its hardest value."""
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -18,24 +19,32 @@ Answer = TypeVar("Answer")
 FEW = 20_000  # nodes: below, every value is also solved cold, and all is timed three times
 
 
-def bench_paths(sides: tuple[int, ...] = SIDES) -> list[Record]:
-    """A record per problem: grids with one channel and with two in both norms, and Cora.
+def problems() -> dict[str, tuple[Callable[[], tuple[Tensor, Graph]], str]]:
+    """Grids with one channel and with two in both norms, and Cora: what builds each, its norm."""
+    found: dict[str, tuple[Callable[[], tuple[Tensor, Graph]], str]] = {}
+    for side in SIDES:
+        for channels, norm in ((1, "l1"), (2, "l1"), (2, "l21")):
+            found[f"grid {side} x {side}, d={channels} {norm}"] = (
+                lambda s=side, d=channels: (cells(s, d), grid_graph(s, s)),
+                norm,
+            )
+    return found | {f"Cora, d=7 {norm}": (cora, norm) for norm in ("l1", "l21")}
+
+
+def bench_paths(text: str = "", known: Sequence[Record] = ()) -> list[Record]:
+    """A record per problem, measured anew where the name holds the text.
 
     One thread: a ratio needs no more, and it is steady where other programs run too.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    records = []
-    for side in sides:
-        for channels, norm in ((1, "l1"), (2, "l1"), (2, "l21")):
-            name = f"grid {side} x {side}, d={channels} {norm}"
-            records.append(bench_path(name, cells(side, channels), grid_graph(side, side), norm))
-            print(path_line(records[-1]), flush=True)
-    for norm in ("l1", "l21"):
-        records.append(bench_path(f"Cora, d=7 {norm}", *cora(), norm))
-        print(path_line(records[-1]), flush=True)
+    found = {record["name"]: record for record in known}
+    for name, (build, norm) in problems().items():
+        if text in name:
+            found[name] = bench_path(name, *build(), norm)
+            print(path_line(found[name]), flush=True)
     torch.set_num_threads(threads)
-    return records
+    return [found[name] for name in problems() if name in found]
 
 
 def bench_path(name: str, x: Tensor, graph: Graph, norm: str) -> Record:
@@ -53,6 +62,7 @@ def bench_path(name: str, x: Tensor, graph: Graph, norm: str) -> Record:
         "name": name,
         "nodes": graph.num_nodes,
         "points": len(values),
+        "load": os.getloadavg()[0],
         "certified": path.certified,
         "seconds": seconds,
         "steps": path.steps,

@@ -1,5 +1,6 @@
 """The signals and graphs of the solver's benchmark."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,3 +32,47 @@ def cora() -> tuple[Tensor, Graph]:
     return classes + NOISE * torch.randn(
         classes.shape, generator=generator, dtype=torch.float64
     ), task.graph
+
+
+def chain(nodes: int) -> Graph:
+    """Nodes in a row."""
+    node = torch.arange(nodes)
+    return _plain(torch.stack([node[:-1], node[1:]]), nodes)
+
+
+def random_tree(nodes: int, rng: np.random.Generator) -> Graph:
+    """Every node hangs on one before it, with a random weight."""
+    parent = (rng.random(nodes - 1) * np.arange(1, nodes)).astype(np.int64)
+    index = torch.from_numpy(np.stack([parent, np.arange(1, nodes)]))
+    return _plain(index, nodes, torch.from_numpy(rng.exponential(size=nodes - 1)))
+
+
+def roads(wanted: int, seed: int = 3) -> tuple[Graph, np.ndarray]:
+    """About so many nodes of a street network, and their places (n, 2).
+
+    Crossings of a square grid, a third of its streets closed; each street bends at one to three
+    points, so that most nodes have two neighbours, as in maps.
+    """
+    rng = np.random.default_rng(seed)
+    side = round((wanted / 3.68) ** 0.5)  # 2 (1 - 1/3) streets with two bends on average
+    node = np.arange(side * side).reshape(side, side)
+    across = np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], 1)
+    down = np.stack([node[:-1].ravel(), node[1:].ravel()], 1)
+    street = np.concatenate([across, down])
+    street = street[rng.random(len(street)) > 1 / 3]
+    bends = rng.integers(1, 4, len(street))
+    first = side * side + np.concatenate([[0], np.cumsum(bends)])  # each street's first bend
+    count = int(first[-1])
+    owner = np.repeat(np.arange(len(street)), bends)
+    number = np.arange(side * side, count)
+    before = np.where(number == first[owner], street[owner, 0], number - 1)
+    index = np.concatenate([np.stack([before, number]), np.stack([first[1:] - 1, street[:, 1]])], 1)
+    share = (number - first[owner] + 1) / (bends[owner] + 1)
+    corner = np.stack([np.arange(side * side) // side, np.arange(side * side) % side], 1) * 1.0
+    ends = corner[street[owner]]
+    bend = ends[:, 0] + share[:, None] * (ends[:, 1] - ends[:, 0])
+    return _plain(torch.from_numpy(index), count), np.concatenate([corner, bend])
+
+
+def _plain(index: Tensor, nodes: int, weight: Tensor | None = None) -> Graph:
+    return Graph.from_edge_index(index, nodes, weight, undirected=True, normalization="none")

@@ -21,6 +21,7 @@ def all_tables(results: Record) -> dict[str, str]:
         "rivals": rival_table(rivals),
         "largest": large_table(rivals),
         "paths": path_table(paths),
+        "methods": method_table(results["methods"]["records"]),
     }
 
 
@@ -69,6 +70,26 @@ def path_table(records: list[Record]) -> str:
             for record in records
         ],
     )
+
+
+def method_table(records: list[Record]) -> str:
+    """A row per problem: method, seconds, and Clarabel's as a multiple of them."""
+    heads = ["", "nodes", "d", "order", "lambda1", "method", "time", "Clarabel / ours"]
+    return table(heads, [method_row(record) for record in records])
+
+
+def method_row(record: Record) -> list[str]:
+    """A line of that table; ">": Clarabel was stopped before it was done."""
+    ratio = "-"
+    if "ratio" in record:
+        status = record.get("clarabel_status", "solved").lower()
+        stopped = "solved" not in status and "optimal" not in status
+        ratio = f"{'> ' if stopped else ''}{record['ratio']:.1f}"
+    strength = f"{record['lambda1']:g}" if record["lambda1"] else "100 values"
+    facts = [f"{record['nodes']:,}", str(record["channels"]), str(record["order"]), strength]
+    verdict = "" if record["certified"] else " (not certified)"
+    end = [record.get("method", "-"), duration(record["seconds"]) + verdict, ratio]
+    return [record["case"], *facts, *end]
 
 
 def cell(record: Record) -> str:

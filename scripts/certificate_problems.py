@@ -181,7 +181,7 @@ def objective(problem: Problem, signal: np.ndarray) -> float:
     instance, terms = problem.instance, problem.terms
     exact = np.longdouble
     rows = np.clip(signal, terms.lower, terms.upper).astype(exact)
-    delta = differences(problem, rows) * np.asarray(instance.pull, dtype=exact)
+    delta = differences(problem, rows) * np.asarray(instance.channel_factor, dtype=exact)
     length = np.abs(delta) if instance.norm == "l1" else np.sqrt((delta**2).sum(1, keepdims=True))
     omega, c = (
         instance.row_weight[:, None].astype(exact),
@@ -235,8 +235,8 @@ def outside_signal(problem: Problem) -> np.ndarray | None:
         if (here := np.isfinite(ends)).any():
             limits.append(sign * signal[here] >= sign * ends[here])
     if instance.num_rows:
-        pull = np.ones((instance.num_rows, 1)) * np.ones(x.shape[1]) * instance.pull
-        delta = cp.multiply(pull, instance.operator @ signal)
+        factor = np.ones((instance.num_rows, 1)) * np.ones(x.shape[1]) * instance.channel_factor
+        delta = cp.multiply(factor, instance.operator @ signal)
         size = cp.norm(delta, 1 if instance.norm == "l1" else 2, axis=1)
         root = np.sqrt(instance.row_weight)[:, None] * np.ones((1, x.shape[1]))
         loss += instance.lambda1 * (instance.row_weight @ size)

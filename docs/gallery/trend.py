@@ -1,4 +1,4 @@
-"""A piecewise linear trend: a daily count whose growth changes twice, with days missing.
+"""A piecewise linear trend: a daily reading whose growth changes twice, with days missing.
 
     python docs/gallery/trend.py
 
@@ -18,7 +18,7 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
 
 
-def counts(days: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def readings(days: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Readings and weights (n,): growth from a third of the days on, decline from two thirds on."""
     day = torch.arange(float(days), dtype=torch.float64)
     truth = 20 + 2.0 * (day - days / 3).clamp(min=0) - 5.0 * (day - 2 * days / 3).clamp(min=0)
@@ -28,7 +28,7 @@ def counts(days: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
 
 def main(folder: Path, days: int = 180) -> Path:
     """The path of the picture."""
-    reading, seen = counts(days, torch.Generator().manual_seed(0))
+    reading, seen = readings(days, torch.Generator().manual_seed(0))
     node = torch.arange(days)
     index = torch.stack([node[:-1], node[1:]])
     chain = Graph.from_edge_index(index, days, undirected=True, normalization="none")
@@ -44,6 +44,7 @@ def main(folder: Path, days: int = 180) -> Path:
     for knot in solution.knots().tolist():
         axis.axvline(knot, color=COLOURS[1], linewidth=0.8)
     axis.set_xlabel("day")
+    axis.set_ylabel("reading")
     figure.savefig(folder / "trend.png", dpi=110, bbox_inches="tight")
     return folder / "trend.png"
 

@@ -14,6 +14,7 @@ EXTRA_OF = {
     "PIL": "plot",
     "networkx": "data",
     "pandas": "data",
+    "polars": "data",
     "openpyxl": "data",
     "pyarrow": "data",
     "sklearn": "sklearn",

@@ -38,7 +38,7 @@ def test_python_examples_print_what_their_comments_say(capsys):
             assert re.fullmatch(pattern, line), (line, pattern)
 
 
-@pytest.mark.parametrize("name", ["rivals", "largest", "paths"])
+@pytest.mark.parametrize("name", ["rivals", "largest", "paths", "methods"])
 def test_tables_of_the_page_are_those_of_the_records(solver_tables, name):
     results = json.loads(solver_tables.RESULTS.read_text())
     assert solver_tables.all_tables(results)[name] in PAGE

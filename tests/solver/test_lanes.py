@@ -63,12 +63,11 @@ def test_lanes_have_the_same_bits_on_any_number_of_threads(channels, norm):
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(3)  # room for their sums
-        one, three = (lane_ascent(instance, [None] * lanes.ASCENTS) for _ in range(2))
+        one, three, again = (lane_ascent(instance, [None] * lanes.ASCENTS) for _ in range(3))
     finally:
         torch.set_num_threads(before)
     loops().solver_ascents(one.handle, 12, 1)
     loops().solver_ascents(three.handle, 12, 3)
-    again = lane_ascent(instance, [None] * lanes.ASCENTS)
     assert threads_at_work(lambda: loops().solver_ascents(again.handle, 12, 3)) >= 3
     assert np.abs(one.flow).max() > 0
     assert np.array_equal(one.flow, three.flow)

@@ -64,7 +64,8 @@ def outside_answer(instance):
         "logistic": lambda: cp.logistic(signal) - cp.multiply(x, signal),
         "poisson": lambda: cp.exp(signal) - cp.multiply(x, signal),
     }[terms.loss.name]()
-    rows = cp.multiply(np.ones((instance.num_rows, 1)) * instance.pull, instance.operator @ signal)
+    factor = np.ones((instance.num_rows, 1)) * instance.channel_factor
+    rows = cp.multiply(factor, instance.operator @ signal)
     size = cp.norm(rows, 1 if instance.norm == "l1" else 2, axis=1)
     root = np.sqrt(instance.row_weight)[:, None] * np.ones((1, x.shape[1]))
     loss = cp.sum(cp.multiply(c, per_entry)) + terms.sparsity * cp.sum(cp.abs(signal))
@@ -82,7 +83,7 @@ def outside_answer(instance):
 
 def objective(instance, signal):
     """P by its definition."""
-    rows = (instance.operator @ signal) * instance.pull
+    rows = (instance.operator @ signal) * instance.channel_factor
     size = np.abs(rows).sum(1) if instance.norm == "l1" else np.linalg.norm(rows, axis=1)
     penalty = instance.lambda1 * size + instance.lambda2 / 2 * (rows**2).sum(1)
     data = instance.terms.value(instance.data_weight, instance.x, signal)

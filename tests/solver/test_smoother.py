@@ -7,8 +7,11 @@ import pandas
 import polars
 import pytest
 import torch
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from elasticgnn.problem import ElasticPenalty
@@ -113,3 +116,60 @@ def test_grid_search_leaves_out_nodes_and_finds_the_strength():
 def test_nodes_that_the_graph_does_not_have_are_refused():
     with pytest.raises(ValueError, match=r"node numbers below 4, got 4"):
         ElasticRegressor(chain(4)).fit([[0], [4]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        ([0.0] * 4, "sample_weight must not be zero everywhere"),
+        ([1.0, -1.0, 1.0, 1.0], r"sample_weight must be finite and >= 0, got -1\.0"),
+        ([1.0, np.nan, 1.0, 1.0], "sample_weight must be finite and >= 0, got nan"),
+        ([1.0, 1.0], r"sample_weight must have shape \(4,\), got \(2,\)"),
+    ],
+)
+def test_sample_weights_are_refused_by_their_name(weight, words):
+    values = np.array([0.0, 1.0, 5.0, 5.0])
+    with pytest.raises(ValueError, match=words):
+        ElasticSmoother().fit(values[:, None], sample_weight=weight)
+    with pytest.raises(ValueError, match=words):
+        ElasticRegressor(chain(4)).fit(np.arange(4)[:, None], values, sample_weight=weight)
+
+
+@pytest.mark.parametrize("wrong", ["roads.csv", np.eye(3), 7])
+def test_what_is_no_graph_is_refused_in_words(wrong):
+    with pytest.raises((TypeError, ValueError), match="graph must be"):
+        ElasticSmoother(graph=wrong).fit(np.zeros((3, 1)))
+    with pytest.raises((TypeError, ValueError), match="graph must be"):
+        ElasticRegressor(wrong).fit([[0]], [1.0])
+
+
+@pytest.mark.parametrize("nodes", [[["a"], ["b"]], [[0, 1], [1, 2]], [[True], [False]]])
+def test_nodes_that_are_no_numbers_are_refused_in_words(nodes):
+    with pytest.raises(ValueError, match=r"X must be \(m, 1\) node numbers below 4, got"):
+        ElasticRegressor(chain(4)).fit(nodes, [1.0, 2.0])
+
+
+def test_the_graph_is_routed_through_a_pipeline():
+    rows = np.random.default_rng(0).normal(size=(15, 2))
+    rows[3, 1], graph = np.nan, random_graph(4, 15)
+    with config_context(enable_metadata_routing=True):
+        smoother = ElasticSmoother(0.1).set_fit_request(graph=True, sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        line = make_pipeline(scaler, smoother)
+        out = line.fit_transform(rows, graph=graph, sample_weight=np.ones(15))
+    assert line[-1].graph_ is graph
+    assert np.isfinite(out).all()
+
+
+def test_a_search_that_would_leave_out_rows_of_the_graph_says_what_to_take():
+    with pytest.raises(ValueError, match="take ElasticRegressor"):
+        ElasticSmoother(graph=chain(6)).fit(np.zeros((4, 1)))
+
+
+def test_polars_nulls_are_missing_values_and_frames_name_nodes():
+    rows = polars.DataFrame({"a": [1.0, None, 3.0], "b": [1, 2, 3]})
+    out = ElasticSmoother(0.1).set_output(transform="polars").fit_transform(rows)
+    assert out["a"].null_count() == 0
+    fitted = ElasticRegressor(chain(3), 0.1).fit(polars.DataFrame({"node": [0, 2]}), [1.0, 3.0])
+    named = fitted.predict(pandas.DataFrame({"node": [0, 1, 2]}))
+    assert named[0] < 1.5 < 2.5 < named[2]

@@ -57,8 +57,8 @@ class Adjoint:
         force, adjoint = np.zeros(self.held.shape[0]), np.zeros_like(target)
         scale = float(np.abs(target).max(initial=0.0)) + float(np.abs(at).max(initial=0.0))
         for _ in range(REFINEMENTS):
-            pull = force + self.stiff * (self.held @ adjoint - at)
-            change = self.factors.solve(target - self.hessian @ adjoint - self.held.T @ pull)
+            multiplier = force + self.stiff * (self.held @ adjoint - at)
+            change = self.factors.solve(target - self.hessian @ adjoint - self.held.T @ multiplier)
             adjoint = adjoint + change
             force = force + self.stiff * (self.held @ adjoint - at)
             if np.abs(change).max(initial=0.0) <= 1e-14 * scale:

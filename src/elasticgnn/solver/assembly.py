@@ -29,7 +29,7 @@ class Rows:
     @cached_property
     def handle(self) -> object:
         """The matrix as the compiled loops take it."""
-        return loops().Sparse(self.start, self.column, self.value)
+        return loops().Sparse(len(self.start) - 1, self.start, self.column, self.value)
 
 
 def as_rows(matrix: "csr_array") -> Rows:
@@ -74,10 +74,11 @@ class NodeSystem:
     @cached_property
     def target(self) -> object:
         """Where the compiled loops put the numbers."""
+        room = self.factor.room
         if isinstance(self.factor, BandFactor):
-            return loops().Assembly(self.factor.room, self.factor.position)
+            return loops().Assembly(room.shape[1] - 1, room.size, room, self.factor.position)
         sums = self._terms[2].handle
-        return loops().Assembly(sums, self.pattern.diagonal, self.place, self.factor.room)
+        return loops().Assembly(sums, self.pattern.diagonal, self.place, room.size, room)
 
     def factorise(self, data_weight: Array, curvature: Array) -> None:
         """`curvature` G is (r, d, d), `data_weight` C is (n, d)."""

@@ -17,7 +17,7 @@ from elasticgnn.solver.node_terms import Bounds
 from elasticgnn.solver.reference import PlainAscent
 
 FLOAT32_LIMIT = 1e-8  # relative gap that float32 flows still reach
-PULL = 0.1  # stiffness, as a share of the mean data weight, that stands in for missing data
+PROXIMAL_WEIGHT = 0.1  # of the mean data weight: what a missing value is held with
 
 
 class Backend(Protocol):
@@ -44,16 +44,16 @@ class Backend(Protocol):
 
 
 def working_data(instance: Instance, guess: Array) -> tuple[Array, Array]:
-    """Data weights and data, (n, d) each, in which missing values are pulled towards `guess`.
+    """Data weights and data, (n, d) each, in which missing values are held near `guess`.
 
-    The proximal point method: minimise with the pull, move the pull, repeat. It vanishes at the
-    fixed point.
+    The proximal point method: minimise with the proximal term, move its centre, repeat. It vanishes
+    at the fixed point.
     """
     if not len(instance.missing):
         return instance.data_weight, instance.x
     missing, weight = instance.is_missing, instance.data_weight
-    pull = PULL * weight[~missing].mean()
-    return np.where(missing, pull, weight), np.where(missing, guess, instance.x)
+    proximal = PROXIMAL_WEIGHT * weight[~missing].mean()
+    return np.where(missing, proximal, weight), np.where(missing, guess, instance.x)
 
 
 class PlainBackend:

@@ -51,14 +51,14 @@ class AbsoluteStep:
     curvature: Array  # of dw in dt
     kept: Array
 
-    def pull(self, q: tuple[Array, Array]) -> tuple[Array, Array]:
+    def shift(self, q: tuple[Array, Array]) -> tuple[Array, Array]:
         """The right side's share and the first entry of W q."""
         first, rest = self.cones.scaled(*q)
         return self.kept * self.cones.curved(rest)[:, 0], first
 
-    def move(self, change: Array, pull: Array, first: Array) -> Move:
+    def move(self, change: Array, shift: Array, first: Array) -> Move:
         """What a change of the signal (raveled) does to w."""
-        flow = (self.curvature * change[self.term.place] - pull)[:, None]
+        flow = (self.curvature * change[self.term.place] - shift)[:, None]
         difference = change[self.term.place][:, None] - self.term.softness[:, None] * flow
         return Move(change, difference, flow, self.cones.slack_change(first, flow))
 

@@ -1,7 +1,8 @@
 """Symmetric positive definite systems of one pattern, factorised again and again.
 
 Banded Cholesky where the band is narrow (chains), compiled for the narrowest and LAPACK's for
-others, else qdldl where it is installed (extra "solver"), else scipy's SuperLU.
+others, else the compiled sparse Cholesky. Without the compiled loops, or beyond eight channels,
+qdldl where it is installed (extra "solver"), else scipy's SuperLU.
 """
 
 from dataclasses import dataclass
@@ -90,6 +91,8 @@ def build_factor(pattern: Pattern) -> Factor:
     if position is not None:
         width = bandwidth(pattern, position)
         return BandFactor(pattern.nodes, pattern.channels, width, position)
+    if native is not None and pattern.channels <= native.INTERIOR_CHANNELS:
+        return CholeskyFactor(pattern)
     try:
         return QdldlFactor(pattern)
     except ImportError:
@@ -141,7 +144,7 @@ class BandFactor:
     def factorise(self) -> None:
         """Factorises what stands in the room, in its place."""
         if self.compiled:
-            definite = loops().band_factorise(self.room)
+            definite = loops().band_factorise(self.room.shape[1] - 1, len(self.room), self.room)
         else:
             from scipy.linalg.lapack import dpbtrf
 
@@ -159,7 +162,7 @@ class BandFactor:
 
     def _solved(self, right: Array) -> Array:
         if self.compiled:
-            loops().band_solve(self.room, right)
+            loops().band_solve(self.room.shape[1] - 1, len(self.room), self.room, right)
             return right
         from scipy.linalg.lapack import dpbtrs
 
@@ -171,6 +174,37 @@ def _numbered(pattern: Pattern, kept: Places) -> Places:
     place = np.full(pattern.is_lower.size, -1)
     place[kept] = np.arange(len(kept))
     return place.reshape(pattern.is_lower.shape)
+
+
+class CholeskyFactor:
+    """The compiled sparse Cholesky: nested dissection, and dense fronts of columns alike."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.ends = tuple(np.ascontiguousarray(e, np.int32) for e in (pattern.row, pattern.column))
+        size = (pattern.nodes, pattern.channels, len(pattern.row))
+        self.shape = loops().SparseFactor(*size, *self.ends)
+        self.room: Array = np.zeros(self.shape.size)
+
+    @property
+    def work(self) -> float:
+        """Multiplications of one factorisation, about."""
+        return float(self.shape.work)
+
+    def places(self, pattern: Pattern) -> Places:
+        """(e, d d) of each number of the pattern in the room; -1 above the diagonal."""
+        out = np.empty((len(pattern.row), pattern.channels**2), dtype=np.int64)
+        self.shape.places(len(out), *self.ends, out)
+        return out
+
+    def factorise(self) -> None:
+        """Factorises what stands in the room, in its place."""
+        if not self.shape.factorise(self.room):
+            raise SingularSystemError
+
+    def solve(self, right: Array) -> Array:
+        """The solution for a right-hand side (N,), which is overwritten."""
+        self.shape.solve(self.room, right)
+        return right
 
 
 class QdldlFactor:

@@ -28,9 +28,9 @@ def flattened(instance: Instance, signal: Array, flow: Array) -> Array:
 def flat_rows(instance: Instance, scaled: Array, flow: Array) -> NDArray[np.bool_]:
     """Which edges (m, 1), or entries of them (m, d), carry no difference of U = s F."""
     tail, head = instance.graph.tail.cpu().numpy(), instance.graph.head.cpu().numpy()
-    size = lengths(instance, (scaled[tail] - scaled[head]) * instance.pull)
+    size = lengths(instance, (scaled[tail] - scaled[head]) * instance.channel_factor)
     radius = instance.lambda1 * instance.row_weight[:, None]
-    reach = lengths(instance, flow / instance.pull)
+    reach = lengths(instance, flow / instance.channel_factor)
     room = np.divide(radius - reach, radius, out=np.zeros_like(size), where=radius > 0)
     return np.asarray((room > size / max(float(size.max()), 1e-300)) & (radius > 0))
 
@@ -123,9 +123,9 @@ def largest_flow(instance: Instance) -> float:
         least = min(float(edges[edges > 0].min(initial=1.0)), 1.0)
     total = float((instance.data_weight * np.abs(instance.x)).sum())
     scale = min(float(instance.scale.min(initial=1.0)), 1.0)
-    return float(
-        4 * total / scale ** (2 + instance.order) * (len(instance.x) / least) ** instance.order
-    )
+    with np.errstate(over="ignore"):  # inf: no ball is that large
+        reach = np.float64(len(instance.x) / least) ** instance.order
+        return float(4 * total / scale ** (2 + instance.order) * reach)
 
 
 def flat_strength(instance: Instance) -> float:

@@ -51,7 +51,7 @@ def solve_forest(instance: Instance, stop: Stop, flow: Array, guess: Array) -> O
         if not plain:
             stiff, center = stiff / rooted.scale**2, center * rooted.scale
         value, sent = np.empty(nodes), np.empty(nodes)
-        loops().forest_solve(rooted.parent, up, stiff, center, value, sent)
+        loops().forest_solve(len(rooted.parent), rooted.parent, up, stiff, center, value, sent)
         signal[rooted.order, k] = value if plain else value / rooted.scale
         flow[rooted.edge, k] = rooted.sign * sent[rooted.child]
     return Outcome(signal, flow, 1)

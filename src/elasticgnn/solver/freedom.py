@@ -18,6 +18,7 @@ PROBES = 4
 PROBE_LIMIT = 20_000
 
 
+@np.errstate(all="ignore")
 def degrees_of_freedom(  # a solved problem and a source of probes
     x: Tensor,
     graph: Graph,

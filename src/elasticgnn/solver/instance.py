@@ -101,12 +101,12 @@ class Instance:
         )
 
     @property
-    def pull(self) -> Array | float:
+    def channel_factor(self) -> Array | float:
         """a as a row (1, d), 1 if there is none."""
         return 1.0 if self.channel_strength is None else self.channel_strength[None, :]
 
     @property
-    def least_pull(self) -> float:
+    def least_channel_factor(self) -> float:
         """The least of a."""
         return 1.0 if self.channel_strength is None else float(self.channel_strength.min())
 

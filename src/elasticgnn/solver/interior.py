@@ -138,8 +138,8 @@ class _Iteration:
         right = weight * self.instance.x
         signal = np.zeros_like(right)
         for _ in range(2):  # the second removes the rounding of the first
-            pull = self.adjoint @ (stiffness[:, None] * (self.operator @ signal))
-            left = right - weight * signal - pull
+            stiff = self.adjoint @ (stiffness[:, None] * (self.operator @ signal))
+            left = right - weight * signal - stiff
             signal = signal + self.system.solve(left)
         return signal
 

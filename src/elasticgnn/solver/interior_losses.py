@@ -166,21 +166,21 @@ class LossIteration:
     ) -> _Direction:
         """Newton's direction towards complementarity `target`; corrected after an affine one."""
         right = -point.residual
-        first = pull = None
+        first = shift = None
         if cones is not None:
             q = (-cones.lam0, -cones.lam1)
             if affine is not None and affine.rows is not None:
                 q = cones.corrected(target, affine.rows)
             first, rest = cones.scaled(*q)
-            pull = cones.curved(rest)
-            right = right + self.adjoint @ (pull * self.instance.pull)
-        right, pulls = right.ravel().copy(), []
+            shift = cones.curved(rest)
+            right = right + self.adjoint @ (shift * self.instance.channel_factor)
+        right, shifts = right.ravel().copy(), []
         for k, one in enumerate(entries):
             q = (-one.cones.lam0, -one.cones.lam1)
             if affine is not None:
                 q = one.cones.corrected(target, affine.entries[k])
-            pulls.append(one.pull(q))
-            right[one.term.place] += pulls[-1][0]
+            shifts.append(one.shift(q))
+            right[one.term.place] += shifts[-1][0]
         constant = []
         for k, wall in enumerate(self.walls):
             room, force = wall.room(point.signal), point.force[k]
@@ -192,11 +192,11 @@ class LossIteration:
         change = self.system.solve(right)
         signal = change.reshape(point.signal.shape)
         rows, flow = None, np.zeros_like(point.flow)
-        if cones is not None and pull is not None and first is not None:
+        if cones is not None and shift is not None and first is not None:
             difference = self._rows(signal)
-            flow = cones.curved(difference) - pull
+            flow = cones.curved(difference) - shift
             rows = Move(signal, difference, flow, cones.slack_change(first, flow))
-        moves = [one.move(change, *sent) for one, sent in zip(entries, pulls, strict=True)]
+        moves = [one.move(change, *sent) for one, sent in zip(entries, shifts, strict=True)]
         forces = []
         for k, wall in enumerate(self.walls):
             stiff = point.force[k] / wall.room(point.signal)
@@ -217,11 +217,12 @@ class LossIteration:
         return min(steps, default=1.0)
 
     def _rows(self, signal: Array) -> Array:
-        return np.asarray(self.operator @ signal) * self.instance.pull
+        return np.asarray(self.operator @ signal) * self.instance.channel_factor
 
     def _whole_flow(self, flow: Array, difference: Array) -> Array:
         """V of the live rows, with what lambda2 adds."""
-        return np.asarray((flow + self.quadratic[:, None] * difference) * self.instance.pull)
+        whole = flow + self.quadratic[:, None] * difference
+        return np.asarray(whole * self.instance.channel_factor)
 
     def _at(
         self, signal: Array, flow: Array, entry: tuple[Array, ...], force: tuple[Array, ...]

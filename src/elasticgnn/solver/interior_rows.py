@@ -122,11 +122,11 @@ class PlainRows:
 
     def _go(self, cones: Cones, q0: Array, q1: Array) -> float:
         first, rest = cones.scaled(q0, q1)
-        pull = cones.curved(rest)
-        right = np.asarray(self.problem.adjoint @ pull - self.residual)
+        shift = cones.curved(rest)
+        right = np.asarray(self.problem.adjoint @ shift - self.residual)
         signal = self.system.solve(right)
         difference = np.asarray(self.problem.operator @ signal)
-        flow = cones.curved(difference) - pull
+        flow = cones.curved(difference) - shift
         self.move = Move(signal, difference, flow, cones.slack_change(first, flow))
         return cones.longest_step(flow)
 

@@ -11,6 +11,7 @@ that their intervals cover these means with the stated probability, however the 
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from scipy.special import ndtri
 from torch import Tensor
@@ -40,6 +41,7 @@ class PieceIntervals:
     solution: Solution  # that chose the pieces
 
 
+@np.errstate(all="ignore")
 def piece_intervals(
     x: Tensor,
     graph: Graph,

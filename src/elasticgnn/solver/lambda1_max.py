@@ -48,6 +48,7 @@ class Lambda1Max:
     upper: float
 
 
+@np.errstate(all="ignore")
 def lambda1_max(
     x: Tensor,
     graph: Graph,

@@ -89,7 +89,8 @@ def _row_terms(instance: Instance, signal: Array, flow: Array) -> tuple[float, f
     operator, omega = instance.operator, instance.row_weight[:, None]
     signal = signal - _anchor(instance, signal)
     delta = operator @ signal
-    size, reach = lengths(instance, delta * instance.pull), lengths(instance, flow / instance.pull)
+    factor = instance.channel_factor
+    size, reach = lengths(instance, delta * factor), lengths(instance, flow / factor)
     value = omega * (instance.lambda1 * size + instance.lambda2 / 2 * size**2)
     conjugate = np.zeros_like(reach)
     if instance.lambda2 > 0:
@@ -104,7 +105,7 @@ def _row_terms(instance: Instance, signal: Array, flow: Array) -> tuple[float, f
     # |error of delta| <= 4 eps |K||F|; the rest is relative to the terms themselves
     plain = instance.is_plain and instance.geometry.unscaled
     spread = np.abs(delta) if plain else abs(operator) @ np.abs(signal)
-    steep = instance.pull * (instance.lambda1 + instance.lambda2 * np.abs(instance.pull * delta))
+    steep = factor * (instance.lambda1 + instance.lambda2 * np.abs(factor * delta))
     slope = omega * steep + np.abs(flow)
     rounding = 8 * EPS * ((slope * spread).sum() + value.sum() + conjugate.sum())
     return float(value.sum()), float(gap), float(rounding)
@@ -140,11 +141,11 @@ def _node_terms(
     rounding = float((inverse * (np.abs(residual) * noise + noise**2)).sum())
     if len(instance.missing):
         assert bounds is not None
-        pull, low, high = divergence[missing], bounds.low[missing], bounds.high[missing]
-        far = np.where(pull > 0, low, high)
-        gap += float(((signal[missing] - far) * pull).sum())
+        left, low, high = divergence[missing], bounds.low[missing], bounds.high[missing]
+        far = np.where(left > 0, low, high)
+        gap += float(((signal[missing] - far) * left).sum())
         reach = np.abs(signal[missing]) + np.maximum(np.abs(low), np.abs(high))
-        rounding += float((reach * (noise[missing] + 4 * EPS * np.abs(pull))).sum())
+        rounding += float((reach * (noise[missing] + 4 * EPS * np.abs(left))).sum())
     data = float((weight * (signal - instance.x) ** 2).sum() / 2)
     return data, gap, rounding
 
@@ -171,7 +172,7 @@ def keep_in_ball(instance: Instance, flow: Array) -> Array:
     if instance.lambda2 > 0:
         return np.where(instance.row_weight[:, None] > 0, flow, 0.0)
     radius = instance.lambda1 * instance.row_weight[:, None]
-    reach = lengths(instance, flow / instance.pull)
+    reach = lengths(instance, flow / instance.channel_factor)
     if (reach <= radius).all():
         return flow.copy()
     factor = np.divide(radius, reach, out=np.ones_like(reach), where=reach > radius)

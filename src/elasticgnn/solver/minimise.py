@@ -14,7 +14,7 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import native
 from elasticgnn.solver.backends import PlainCertificate
 from elasticgnn.solver.extras import Extras
-from elasticgnn.solver.flatten import constant_fit
+from elasticgnn.solver.flatten import component_means, constant_fit
 from elasticgnn.solver.implicit import Optimum, attach_gradient
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.losses import Loss, Squared
@@ -28,6 +28,7 @@ from elasticgnn.solver.units import Prepared, prepare
 from elasticgnn.tracking.callback import Callback
 
 
+@np.errstate(all="ignore")  # a number beyond float64 makes the certificate fail: that is enough
 def minimise(
     x: Tensor,
     graph: Graph,
@@ -58,7 +59,7 @@ def minimise(
     `data_weight` c, (n,) or one per entry (n, d), is 1 unless
     given; 0 marks a missing value. A component without any value stays missing: NaN comes out.
     `start` is a solution of a similar problem, used by the ascent.
-    `loss` replaces the squares (solver/losses.py), `lower` and `upper` bound F, and `sparsity` adds
+    `loss` replaces the squares (solver/losses/), `lower` and `upper` bound F, and `sparsity` adds
     sparsity |F_ik| per entry. `row_strength` (r,) multiplies the penalty of each row, that is of
     each edge (order 1: node); `channel_strength` (d,) multiplies each channel of delta.
     `callback` is told the relative gap at every check, and at the end (tracking).
@@ -121,7 +122,7 @@ class Found:
         optimum, units = self.optimum, self.prepared.units
         instance = optimum.instance
         weight = instance.row_weight[:, None]
-        dual = optimum.flow / (np.where(weight > 0, weight, np.inf) * instance.pull)
+        dual = optimum.flow / (np.where(weight > 0, weight, np.inf) * instance.channel_factor)
         strong = instance.terms is None or isinstance(instance.terms.loss, Squared)
         if instance.unobserved.any():
             empty = torch.from_numpy(instance.unobserved).reshape(value.shape)
@@ -199,6 +200,7 @@ def _asked(instance: Instance, method: str) -> Choice:
 def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) -> Found:
     """The outcome as float64 can hold it in the user's units, with its certificate."""
     units, instance = prepared.units, prepared.instance
+    outcome = _finite(instance, outcome)
     with np.errstate(over="ignore"):
         signal = units.signal_in(prepared.within_bounds(units.signal_out(outcome.signal)))
     # the gap's formulas hold inside the ball only: nothing that a method hands over is believed
@@ -210,6 +212,14 @@ def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) ->
         if exact.is_final(rtol):  # nothing but the last digits of the answer stands in the way
             measure = replace(measure, rounding=measure.gap)
     return Found(prepared, rounded, measure, rtol, choice)
+
+
+def _finite(instance: Instance, outcome: Outcome) -> Outcome:
+    """The outcome, or a flat signal and no flow where a method's numbers left float64's range."""
+    if np.isfinite(outcome.signal).all() and np.isfinite(outcome.flow).all():
+        return outcome
+    flat = component_means(instance) if instance.terms is None else np.zeros_like(outcome.signal)
+    return replace(outcome, signal=flat, flow=np.zeros_like(outcome.flow))
 
 
 def first_guess(prepared: Prepared, start: Solution | None) -> tuple[Array, Array]:
@@ -230,7 +240,8 @@ def first_guess(prepared: Prepared, start: Solution | None) -> tuple[Array, Arra
     dual = dual.reshape(instance.num_rows, channels)
     value = start.value.detach().numpy().reshape(instance.x.shape)
     value = np.where(np.isnan(value), 0.0, prepared.units.signal_in(value))
-    return prepared.units.flow_in(dual * instance.row_weight[:, None] * instance.pull), value
+    flow = dual * instance.row_weight[:, None] * instance.channel_factor
+    return prepared.units.flow_in(flow), value
 
 
 def certify_outcome(instance: Instance, outcome: Outcome) -> Measure:

@@ -142,7 +142,7 @@ def edge_path_bound(instance: Instance, objective: float) -> float:
     least = float(instance.row_weight[instance.row_weight > 0].min())
     bounds = [instance.num_rows * row_bound(instance, objective, least)]
     if instance.lambda1 > 0:
-        bounds.append(objective / (instance.lambda1 * least * instance.least_pull))
+        bounds.append(objective / (instance.lambda1 * least * instance.least_channel_factor))
     return min(bounds)
 
 
@@ -153,7 +153,7 @@ def row_bound(instance: Instance, objective: float, weight: float) -> float:
         bounds.append(objective / (instance.lambda1 * weight))
     if instance.lambda2 > 0:
         bounds.append(math.sqrt(2 * objective / (instance.lambda2 * weight)))
-    return min(bounds) / instance.least_pull
+    return min(bounds) / instance.least_channel_factor
 
 
 def _barriers(instance: Instance) -> list[Array]:

@@ -155,10 +155,10 @@ def measure_scaled(
     if not len(missing):
         return known
     assert bounds is not None
-    pull, rows = flux.divergence[missing], signal[missing]
+    divergence, rows = flux.divergence[missing], signal[missing]
     low, high = bounds.low[missing], bounds.high[missing]
-    far = np.where(pull > 0, low, high)
-    extra = float(((rows - far) * pull).sum())
+    far = np.where(divergence > 0, low, high)
+    extra = float(((rows - far) * divergence).sum())
     edges = (np.diff(scaled.mesh.leave) + np.diff(scaled.mesh.enter))[missing] + 4
     reach = np.abs(rows) + np.maximum(np.abs(low), np.abs(high))
     largest = np.abs(flux.flow).max(initial=0.0)

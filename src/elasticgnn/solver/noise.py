@@ -6,6 +6,7 @@ from scipy.special import ndtri
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.solver.geometry import Array
 from elasticgnn.solver.losses import Loss
 
 FEW_EQUAL = 0.1  # share of equal neighbours from which on a signal counts as rounded
@@ -13,6 +14,7 @@ MOST_EQUAL = 0.9  # share of equal neighbours from which on a signal counts as f
 WIDENING = 1.5  # decades that each order of a trend adds to the useful strengths
 
 
+@np.errstate(all="ignore")
 def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
     """sigma from a quantile of the absolute differences along edges, most of which cross no jump.
 
@@ -26,12 +28,20 @@ def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
     rows = _rows(x.detach().double())
     seen = _rows(data_weight) > 0
     seen = seen.expand(rows.shape)
-    squares = []
+    levels = []
     for k in range(rows.shape[1]):
         both = seen[graph.tail, k] & seen[graph.head, k] & (graph.weight.detach() > 0)
         steps = (rows[graph.tail[both], k] - rows[graph.head[both], k]).abs().numpy()
-        squares.append(_sigma_of(steps) ** 2)
-    return float(np.sqrt(np.mean(squares))) if squares else 0.0
+        levels.append(_sigma_of(steps))
+    return root_mean_square(np.array(levels))
+
+
+def root_mean_square(values: Array) -> float:
+    """Also where the squares leave the range of float64; 0 of nothing."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if not 0 < largest < np.inf:
+        return largest
+    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
 
 
 def _sigma_of(steps: np.ndarray) -> float:
@@ -48,6 +58,7 @@ def _sigma_of(steps: np.ndarray) -> float:
     return smallest / 2 / float(ndtri((1 + share) / 2) * 2**0.5)
 
 
+@np.errstate(all="ignore")
 def noise_grid(
     x: Tensor,
     graph: Graph,

@@ -35,9 +35,9 @@ class PaperStep:
     def __call__(self, state: PaperState) -> PaperState:
         instance, gamma = self.instance, self.gamma
         omega = instance.row_weight[:, None]
-        pull = instance.adjoint @ (omega * (instance.operator @ state.signal))
+        laplacian = instance.adjoint @ (omega * (instance.operator @ state.signal))
         slope = instance.data_weight * (state.signal - instance.x)
-        y = state.signal - gamma * (slope + instance.lambda2 * pull)
+        y = state.signal - gamma * (slope + instance.lambda2 * laplacian)
         predicted = y - gamma * (instance.adjoint @ state.flow)
         moved = state.flow + self.beta * omega * (instance.operator @ predicted)
         flow = shrink_rows(instance, moved, instance.lambda1 * omega, np.zeros_like(omega))

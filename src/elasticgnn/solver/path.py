@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -60,6 +61,7 @@ class Path:
         return all(one.verdict is not Verdict.UNCERTIFIED for one in self.solutions)
 
 
+@np.errstate(all="ignore")
 def minimise_path(
     x: Tensor,
     graph: Graph,

@@ -14,8 +14,10 @@ with optional_imports():
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
+from elasticgnn.solver.instance import check_graph
 from elasticgnn.solver.losses import Loss, as_loss
 from elasticgnn.solver.minimise import minimise
+from elasticgnn.solver.sample_weights import sample_weights
 
 
 class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -56,8 +58,8 @@ class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         """The regressor fitted to values y at nodes X."""
         nodes = self._nodes(X)
         rows = check_array(y, ensure_2d=False, dtype=np.float64)
-        weight = np.ones(len(nodes)) if sample_weight is None else np.asarray(sample_weight, float)
-        check_consistent_length(nodes, rows, weight)
+        check_consistent_length(nodes, rows)
+        weight = sample_weights(sample_weight, len(nodes))
         loss = as_loss(self.loss)
         if loss.edge_radius > 0 and len(np.unique(nodes)) < len(nodes):
             raise ValueError(f"X must name every node once for loss {loss.name!r}, got one twice")
@@ -93,12 +95,15 @@ class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         return np.asarray(self.value_[self._nodes(X)])
 
     def _nodes(self, X: Any) -> NDArray[np.int64]:
+        check_graph(self.graph)
         rows = check_array(X, dtype=None)
+        wanted = f"X must be (m, 1) node numbers below {self.graph.num_nodes}"
+        if rows.shape[1] != 1:
+            raise ValueError(f"{wanted}, got shape {rows.shape}")
+        if rows.dtype.kind not in "iuf":
+            raise ValueError(f"{wanted}, got {rows[0, 0]!r}")
         nodes: NDArray[np.int64] = rows[:, 0].astype(np.int64)
         good = (nodes == rows[:, 0]) & (nodes >= 0) & (nodes < self.graph.num_nodes)
-        if rows.shape[1] != 1 or not good.all():
-            bad = rows[~good, 0][0] if rows.shape[1] == 1 else rows.shape
-            raise ValueError(
-                f"X must be (m, 1) node numbers below {self.graph.num_nodes}, got {bad}"
-            )
+        if not good.all():
+            raise ValueError(f"{wanted}, got {rows[~good, 0][0]}")
         return nodes

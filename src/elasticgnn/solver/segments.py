@@ -13,6 +13,8 @@ from elasticgnn.graph import Graph
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from elasticgnn.solver.geometry import Geometry
+
 LAST_DIGITS = 8.0  # machine epsilons between two numbers that are the same
 INSIDE = 1e-6  # share of its ball that a dual inside it has left at least
 
@@ -73,14 +75,11 @@ def piece_labels(flat: Tensor, graph: Graph) -> Tensor:
 
 
 def boundary_edges(
-    value: Tensor, dual: Tensor, graph: Graph, lambda1: float, labels: Tensor
+    value: Tensor, reach: Tensor, graph: Graph, lambda1: float, labels: Tensor
 ) -> Boundary:
-    """The edges whose ends lie in different pieces, ranked."""
+    """The edges whose ends lie in different pieces, ranked; `reach` (m,) is their dual's length."""
     jump = jump_lengths(value, graph)
     edge = (labels[graph.tail] != labels[graph.head]).nonzero().flatten()
-    reach = torch.linalg.vector_norm(as_rows(dual), dim=1)
-    if len(dual) != graph.num_edges:  # order 1: the dual lives on nodes
-        reach = torch.maximum(reach[graph.tail], reach[graph.head])
     saturation = (reach / lambda1 if lambda1 > 0 else torch.ones_like(reach))[edge]
     by_jump = torch.argsort(jump[edge], descending=True, stable=True)
     rank = by_jump[
@@ -89,6 +88,26 @@ def boundary_edges(
     edge = edge[rank]
     ends = torch.stack([labels[graph.tail[edge]], labels[graph.head[edge]]], 1)
     return Boundary(edge, ends, saturation[rank], jump[edge])
+
+
+def edge_reach(dual: Tensor, geometry: "Geometry") -> Tensor:
+    """The length of the dual on each edge (m,): of its row, or the largest of the rows over it."""
+    graph, reach = geometry.graph, torch.linalg.vector_norm(as_rows(dual), dim=1)
+    if geometry.boundary == "free":
+        return _largest_over(reach, geometry.operator, graph)
+    if geometry.order == 1:  # a row per node
+        return torch.maximum(reach[graph.tail], reach[graph.head])
+    return reach
+
+
+def _largest_over(reach: Tensor, rows: "csr_array", graph: Graph) -> Tensor:
+    """Per edge the largest of the rows' numbers whose nodes both ends are; 0 without a row."""
+    columns = abs(rows).tocsc()
+    both = columns[:, graph.tail.cpu().numpy()].multiply(columns[:, graph.head.cpu().numpy()])
+    place = both.tocoo()
+    out = torch.zeros(graph.num_edges, dtype=reach.dtype)
+    found = torch.from_numpy(place.col.astype(np.int64))
+    return out.scatter_reduce(0, found, reach[torch.from_numpy(place.row.astype(np.int64))], "amax")
 
 
 def jump_lengths(value: Tensor, graph: Graph) -> Tensor:

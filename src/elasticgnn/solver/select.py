@@ -1,9 +1,11 @@
 """The choice of lambda1 and lambda2: held-out nodes, or Stein's unbiased risk estimate."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -81,6 +83,7 @@ class _Scores:
     path: Path | None = None  # of all the data
 
 
+@np.errstate(all="ignore")
 def cross_validate(
     x: Tensor,
     graph: Graph,
@@ -123,7 +126,7 @@ def cross_validate(
     given = torch.ones(graph.num_nodes) if data_weight is None else data_weight
     level = noise_level(x, graph, given) if sigma is None else sigma
     question = Question(x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary)
-    question = replace(question, extras=extras)
+    question = replace(question, extras=extras, unit=_unit(x, extras))
     score = {"cv": _held_out, "sure": _stein}[criterion]
     found = [score(question, float(lambda2), generator) for lambda2 in lambda2s]
     scores, errors = (torch.stack([getattr(f, name) for f in found]) for name in ("mean", "error"))
@@ -146,14 +149,22 @@ def cross_validate(
         float(lambda2s[best2]),
         question.lambda1s,
         tuple(map(float, lambda2s)),
-        scores,
-        errors,
+        scores * question.unit * question.unit,
+        errors * question.unit * question.unit,
         level,
         criterion,
         rule,
         _warned(all(f.certified for f in found)),
         solution,
     )
+
+
+def _unit(x: Tensor, extras: Extras) -> float:
+    """A power of two of the size of the data; 1 for losses that are no squares."""
+    largest = float(x.detach().abs().max()) if x.numel() else 0.0
+    if not isinstance(as_loss(extras.loss), Squared) or not 0 < largest < math.inf:
+        return 1.0
+    return 2.0 ** min(max(math.frexp(largest)[1], -1000), 1000)
 
 
 def _check_options(criterion: str, rule: str, sigma: float | None) -> None:
@@ -182,7 +193,7 @@ def _warned(certified: bool) -> bool:
         warnings.warn(
             "some of the solutions behind the scores were not certified",
             UncertifiedFoldWarning,
-            stacklevel=3,
+            stacklevel=4,  # beyond NumPy's decorator: the caller of cross_validate
         )
     return certified
 
@@ -200,6 +211,7 @@ class Question:
     sigma: float = 0.0
     boundary: str = "graph"
     extras: Extras = field(default_factory=Extras)
+    unit: float = 1.0  # of the data: squared errors in it do not leave the range of float64
 
     def path(self, lambda2: float, data_weight: Tensor, rtol: float) -> Path:
         """The solutions for all lambda1s with other weights of the data."""
@@ -221,8 +233,8 @@ class Question:
         loss = as_loss(self.extras.loss)
         if not isinstance(loss, Squared):
             return torch.from_numpy(loss.value(fitted.numpy(), held.numpy()))
-        cap = (OUTLYING * self.sigma) ** 2 if self.sigma > 0 else torch.inf
-        return (fitted - held).square().clamp(max=cap)
+        cap = (OUTLYING * (self.sigma / self.unit)) ** 2 if self.sigma > 0 else torch.inf
+        return (fitted / self.unit - held / self.unit).square().clamp(max=cap)
 
 
 def _held_out(question: Question, lambda2: float, generator: torch.Generator) -> _Scores:
@@ -268,11 +280,12 @@ def _stein(question: Question, lambda2: float, generator: torch.Generator) -> _S
     path = question.path(lambda2, given, rtol=SURE_RTOL)
     rows = x.detach().double()
     seen = (given > 0) if given.ndim == rows.ndim else (given > 0)[:, None].expand(rows.shape)
-    variance, total = question.sigma**2, int(seen.sum())
+    unit, total = question.unit, int(seen.sum())
+    variance = (question.sigma / unit) ** 2
     scores = []
     for value, solution in zip(question.lambda1s, path, strict=True):
         penalty = ElasticPenalty(value, lambda2, question.norm)
-        misfit = float((solution.value - rows)[seen].square().sum())
+        misfit = float((solution.value / unit - rows / unit)[seen].square().sum())
         freedom = degrees_of_freedom(x, graph, penalty, solution, given, generator)
         scores.append(misfit / total - variance + 2 * variance * freedom / total)
     mean = torch.tensor(scores, dtype=torch.float64)

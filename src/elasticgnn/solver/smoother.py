@@ -14,8 +14,10 @@ with optional_imports():
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
+from elasticgnn.solver.instance import check_graph
 from elasticgnn.solver.losses import Loss
 from elasticgnn.solver.minimise import minimise
+from elasticgnn.solver.sample_weights import sample_weights
 from elasticgnn.solver.solution import Solution
 
 
@@ -125,20 +127,16 @@ class ElasticSmoother(TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
         return self.fit(X, y, graph=graph, sample_weight=sample_weight).transform(X)
 
     def _solve(self, rows: NDArray[np.floating], graph: Graph, sample_weight: Any) -> Solution:
+        check_graph(graph)
         if len(rows) != graph.num_nodes:
             raise ValueError(
-                f"X must have one row per node of the graph ({graph.num_nodes}), got {len(rows)}"
+                f"X must have one row per node of the graph ({graph.num_nodes}), got {len(rows)}; "
+                "to leave nodes out, as cross-validation does, take ElasticRegressor"
             )
         given = torch.tensor(rows)
         seen = (~given.isnan()).double()
         if sample_weight is not None:
-            weight = torch.tensor(np.asarray(sample_weight, dtype=np.float64))
-            if tuple(weight.shape) != (len(rows),):
-                shape = tuple(weight.shape)
-                raise ValueError(f"sample_weight must have shape ({len(rows)},), got {shape}")
-            if not bool((weight != 0).any()):
-                raise ValueError("sample_weight must not be zero everywhere, got only zero weights")
-            seen = seen * weight[:, None]
+            seen = seen * torch.from_numpy(sample_weights(sample_weight, len(rows)))[:, None]
         return minimise(
             given.nan_to_num(0.0),
             graph,

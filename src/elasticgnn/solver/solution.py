@@ -17,6 +17,7 @@ from elasticgnn.solver.segments import (
     Boundary,
     as_rows,
     boundary_edges,
+    edge_reach,
     flat_edges,
     jump_lengths,
     middle_nodes,
@@ -104,6 +105,7 @@ class Solution:
             flat = flat_edges(value, dual, self.graph, self.lambda1, entrywise=entrywise)
         return piece_labels(flat, self.graph)
 
+    @np.errstate(all="ignore")
     def knots(self) -> Tensor:
         """Nodes at which a trend of order > 0 changes, ascending: where the difference is not zero.
 
@@ -121,7 +123,9 @@ class Solution:
     def boundary(self, *, tolerance: float | None = None) -> Boundary:
         """The edges between pieces, most saturated first, longer jumps first among equals."""
         labels = self.pieces(tolerance=tolerance)
-        return boundary_edges(self.value, self.dual, self.graph, self.lambda1, labels)
+        rows = Geometry(self.graph, self.order, self.boundary_rule)
+        reach = edge_reach(self.dual.detach(), rows)
+        return boundary_edges(self.value, reach, self.graph, self.lambda1, labels)
 
 
 def _value(objective: float) -> str:

@@ -1,9 +1,13 @@
-// The one way from Python into the loops. Arrays come as addresses (0: not given), which Python
-// made or checked and keeps alive; a kernel takes structs of pointers and numbers.
+// The one way from Python into the loops. Arrays come as addresses (0: not given), or as buffers
+// where they are numpy's, which Python made or checked and keeps alive; a kernel takes structs of
+// pointers and numbers.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
+#include <type_traits>
+
+#include "binding/buffers.h"
 #include "binding/interruption.h"
 #include "binding/scratch.h"
 #include "binding/supply.h"
@@ -15,6 +19,25 @@ template <class Kernel, class... Jobs>
 auto call(Kernel kernel, const Jobs&... jobs) {
   const nanobind::gil_scoped_release release;
   return kernel(jobs...);
+}
+
+// The same for a kernel that asks between its steps whether to end: `Result kernel(const Jobs&...,
+// Interrupt&)`. What a signal handler raised is raised here.
+template <class Kernel, class... Jobs>
+auto call_interruptible(Kernel kernel, const Jobs&... jobs) {
+  Interruption interruption;
+  const auto run = [&] {
+    const nanobind::gil_scoped_release release;
+    return kernel(jobs..., *interruption.handle());
+  };
+  if constexpr (std::is_void_v<decltype(run())>) {
+    run();
+    interruption.rethrow();
+  } else {
+    const auto out = run();
+    interruption.rethrow();
+    return out;
+  }
 }
 
 // The same for a kernel with steps and scratch: `std::size_t kernel(const Problem&, const Jobs&...,

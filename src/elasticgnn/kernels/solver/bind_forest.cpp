@@ -1,38 +1,30 @@
 // Bindings of the exact solver on forests.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
-#include "solver/problem.h"
+#include "binding/call.h"
 #include "solver/forest.h"
+#include "solver/problem.h"
+#include "solver/rooting.h"
 
 namespace nb = nanobind;
 
 namespace elasticgnn {
-namespace {
-
-template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = Vector<std::int32_t>;
-using Values = Vector<const double>;
-
-}  // namespace
 
 void bind_forest(nb::module_& module) {
   module.def(
       "forest_root",
-      [](const Mesh& mesh, Values radius, Numbers order, Numbers parent, Numbers edge) {
-        nb::gil_scoped_release release;
-        return root_forest(mesh, radius.data(), order.data(), parent.data(), edge.data());
+      [](const Mesh& mesh, Rows radius, Rows order, Rows parent, Rows edge) {
+        return call(&root_forest, mesh, at<const double>(radius), at<std::int32_t>(order),
+                    at<std::int32_t>(parent), at<std::int32_t>(edge));
       },
       "Parents before children, each with its parent's place and edge; False if there is a cycle.");
   module.def(
       "forest_solve",
-      [](Numbers parent, Values radius, Values stiff, Values center, Vector<double> signal,
-         Vector<double> flow) {
-        nb::gil_scoped_release release;
-        solve_forest({std::int32_t(parent.shape(0)), parent.data(), radius.data(), stiff.data(),
-                      center.data()},
-                     signal.data(), flow.data());
+      [](std::int32_t nodes, Rows parent, Rows radius, Rows stiff, Rows center, Rows signal,
+         Rows flow) {
+        const ForestProblem problem{nodes, at<const std::int32_t>(parent), at<const double>(radius),
+                                    at<const double>(stiff), at<const double>(center)};
+        call(&solve_forest, problem, at<double>(signal), at<double>(flow));
       },
       "The exact signal of one channel, and the flow of each node's edge to its parent.");
 }

@@ -1,14 +1,13 @@
 // Bindings of the interior point method's loops and of its banded factors.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "binding/call.h"
 #include "binding/dispatch.h"
 #include "solver/interior.h"
 #include "solver/node_pattern.h"
@@ -26,13 +25,6 @@ ELASTICGNN_DECLARE(void interior_scale(const Interior&, const Assembly&, double)
 namespace elasticgnn {
 namespace {
 
-// Contiguous arrays, which the caller keeps alive; shapes are checked in Python.
-template <class T>
-using Array = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
-using Values = Array<const double>;
-using Numbers = Array<const std::int32_t>;
-using Room = Array<double>;
-
 // An array of Python's that owns the numbers.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> handed_over(std::vector<T>&& numbers) {
@@ -48,85 +40,94 @@ void bind_interior(nb::module_& module) {
   module.attr("INTERIOR_CHANNELS") = INTERIOR_CHANNELS;
   module.attr("INTERIOR_BAND") = INTERIOR_BAND;
   nb::class_<Sparse>(module, "Sparse")
-      .def("__init__", [](Sparse* self, Numbers start, Numbers column, Values value) {
-        new (self)
-            Sparse{std::int64_t(start.shape(0)) - 1, start.data(), column.data(), value.data()};
+      .def("__init__", [](Sparse* self, std::int64_t rows, Rows start, Rows column, Rows value) {
+        new (self) Sparse{rows, at<const std::int32_t>(start), at<const std::int32_t>(column),
+                          at<const double>(value)};
       });
   nb::class_<Assembly>(module, "Assembly")
       .def("__init__",
-           [](Assembly* self, const Sparse& sums, Numbers diagonal, Array<const std::int64_t> place,
-              Room room) {
-             new (self) Assembly{-1,           nullptr,
-                                 sums,         diagonal.data(),
-                                 place.data(), std::int64_t(room.size()),
-                                 room.data()};
+           [](Assembly* self, const Sparse& sums, Rows diagonal, Rows place, std::int64_t size,
+              Rows room) {
+             new (self) Assembly{-1,
+                                 nullptr,
+                                 sums,
+                                 at<const std::int32_t>(diagonal),
+                                 at<const std::int64_t>(place),
+                                 size,
+                                 at<double>(room)};
            })
       .def(
           "__init__",
-          [](Assembly* self, Room band, std::optional<Numbers> position) {
-            new (self) Assembly{int(band.shape(1)) - 1,
-                                position ? position->data() : nullptr,
-                                Sparse{},
-                                nullptr,
-                                nullptr,
-                                std::int64_t(band.size()),
-                                band.data()};
+          [](Assembly* self, int width, std::int64_t size, Rows band, Rows position) {
+            new (self) Assembly{
+                width,           at<const std::int32_t>(position), Sparse{}, nullptr, nullptr, size,
+                at<double>(band)};
           },
-          nb::arg(), nb::arg().none());
+          nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   nb::class_<Interior>(module, "Interior")
       .def("__init__",
            [](Interior* self, int channels, const Sparse& operators, const Sparse& adjoint,
-              Values radius, Values quadratic, Values weight, Values x, Room signal, Room residual,
-              Room change, Room flow, Room difference, Room tau, Room theta, Room w0, Room lam0,
-              Room first, Room w1, Room lam1, Room pull, Room du, Room dv, Room blocks) {
-             new (self) Interior{channels,         operators,     adjoint,       radius.data(),
-                                 quadratic.data(), weight.data(), x.data(),      signal.data(),
-                                 residual.data(),  change.data(), flow.data(),   difference.data(),
-                                 tau.data(),       theta.data(),  w0.data(),     lam0.data(),
-                                 w1.data(),        lam1.data(),   blocks.data(), pull.data(),
-                                 first.data(),     du.data(),     dv.data()};
+              Rows radius, Rows quadratic, Rows weight, Rows x, Rows signal, Rows residual,
+              Rows change, Rows flow, Rows difference, Rows tau, Rows theta, Rows w0, Rows lam0,
+              Rows first, Rows w1, Rows lam1, Rows shift, Rows du, Rows dv, Rows blocks) {
+             new (self) Interior{channels,
+                                 operators,
+                                 adjoint,
+                                 at<const double>(radius),
+                                 at<const double>(quadratic),
+                                 at<const double>(weight),
+                                 at<const double>(x),
+                                 at<double>(signal),
+                                 at<double>(residual),
+                                 at<double>(change),
+                                 at<double>(flow),
+                                 at<double>(difference),
+                                 at<double>(tau),
+                                 at<double>(theta),
+                                 at<double>(w0),
+                                 at<double>(lam0),
+                                 at<double>(w1),
+                                 at<double>(lam1),
+                                 at<double>(blocks),
+                                 at<double>(shift),
+                                 at<double>(first),
+                                 at<double>(du),
+                                 at<double>(dv)};
            });
   module.def(
       "interior_scale",
       [](const Interior& rows, const Assembly& to, double mu) {
-        nb::gil_scoped_release release;
-        ELASTICGNN_PICK(interior_scale)(rows, to, mu);
+        call(ELASTICGNN_PICK(interior_scale), rows, to, mu);
       },
       "The rows' scaling, the node system, and the right side of the affine direction.");
   module.def(
       "interior_assemble",
-      [](int channels, const Sparse& operators, const Sparse& adjoint, Room blocks, Values weight,
+      [](int channels, const Sparse& operators, const Sparse& adjoint, Rows blocks, Rows weight,
          const Assembly& to) {
         Interior rows{};
         rows.channels = channels;
         rows.operators = operators;
         rows.adjoint = adjoint;
-        rows.blocks = blocks.data();
-        rows.weight = weight.data();
-        nb::gil_scoped_release release;
-        ELASTICGNN_PICK(interior_assemble)(rows, to);
+        rows.blocks = at<double>(blocks);
+        rows.weight = at<const double>(weight);
+        call(ELASTICGNN_PICK(interior_assemble), rows, to);
       },
       "The node system of given blocks, lower triangles (r, d (d + 1) / 2).");
   module.def(
       "interior_follow",
-      [](const Interior& rows) {
-        nb::gil_scoped_release release;
-        return ELASTICGNN_PICK(interior_follow)(rows);
-      },
+      [](const Interior& rows) { return call(ELASTICGNN_PICK(interior_follow), rows); },
       "What the signal's change does to the flows; returns the longest step.");
   module.def(
       "interior_correct",
       [](const Interior& rows, double target) {
-        nb::gil_scoped_release release;
-        ELASTICGNN_PICK(interior_correct)(rows, target);
+        call(ELASTICGNN_PICK(interior_correct), rows, target);
       },
       "The right side of the corrected direction.");
   module.def(
       "interior_stand",
       [](const Interior& rows, double step) {
-        nb::gil_scoped_release release;
-        const Standing at = ELASTICGNN_PICK(interior_stand)(rows, step);
-        return std::make_tuple(at.objective, at.rows, at.nodes, at.left);
+        const Standing now = call(ELASTICGNN_PICK(interior_stand), rows, step);
+        return std::make_tuple(now.objective, now.rows, now.nodes, now.left);
       },
       "Moves by a step; objective, gap of rows and of nodes, residual where values are missing.");
   module.def(
@@ -141,18 +142,14 @@ void bind_interior(nb::module_& module) {
       "Rows and columns of the node system's pattern, and the terms of each entry by rows.");
   module.def(
       "band_factorise",
-      [](Room band) {
-        nb::gil_scoped_release release;
-        const auto size = std::int64_t(band.shape(0));
-        return ELASTICGNN_PICK(band_factorise)(int(band.shape(1)) - 1, size, band.data());
+      [](int width, std::int64_t size, Rows band) {
+        return call(ELASTICGNN_PICK(band_factorise), width, size, at<double>(band));
       },
       "Cholesky factors of a band (n, width + 1) in its place; False if it is not definite.");
   module.def(
       "band_solve",
-      [](Values band, Room right) {
-        nb::gil_scoped_release release;
-        const auto size = std::int64_t(band.shape(0));
-        ELASTICGNN_PICK(band_solve)(int(band.shape(1)) - 1, size, band.data(), right.data());
+      [](int width, std::int64_t size, Rows band, Rows right) {
+        call(ELASTICGNN_PICK(band_solve), width, size, at<const double>(band), at<double>(right));
       },
       "The solution for a right-hand side (n,), in its place.");
 }

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "binding/interruption.h"
+#include "binding/call.h"
 #include "binding/dispatch.h"
 #include "solver/problem.h"
 
@@ -22,20 +22,6 @@ ELASTICGNN_DECLARE(int advance_float(const Ascent<float>&, int, int, Interrupt&)
 
 namespace elasticgnn {
 namespace {
-
-using Rows = nb::handle;  // a contiguous array, which the caller keeps alive, or None
-
-template <class T>
-T* at(Rows rows) {
-  if (rows.is_none()) return nullptr;
-  Py_buffer view;
-  if (PyObject_GetBuffer(rows.ptr(), &view, PyBUF_ANY_CONTIGUOUS)) throw nb::python_error();
-  void* const address = view.buf;
-  const bool fits = view.itemsize == sizeof(T);
-  PyBuffer_Release(&view);
-  if (!fits) throw nb::type_error("array of another item size expected");
-  return static_cast<T*>(address);
-}
 
 Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Rows leave, Rows enter, Rows entering,
                Rows tail, Rows head) {
@@ -145,13 +131,7 @@ void bind_solver(nb::module_& module) {
           const auto ascent =
               make_ascent<decltype(kind)>(mesh, channels, stride, threads, entrywise, base, gain,
                                           step, radius, mix, signal, flow, ahead, partial);
-          Interruption interruption;
-          {
-            nb::gil_scoped_release release;
-            age = advance(ascent, steps, age, *interruption.handle());
-          }
-          interruption.rethrow();
-          return age;
+          return call_interruptible(advance, ascent, steps, age);
         };
         return wide ? run(double(), ELASTICGNN_PICK(advance_double))
                     : run(float(), ELASTICGNN_PICK(advance_float));
@@ -182,12 +162,7 @@ void bind_solver(nb::module_& module) {
   module.def(
       "solver_ascents",
       [](const Ascents& lanes, int steps, int threads) {
-        Interruption interruption;
-        {
-          nb::gil_scoped_release release;
-          ELASTICGNN_PICK(advance_ascents)(lanes, steps, threads, *interruption.handle());
-        }
-        interruption.rethrow();
+        call_interruptible(ELASTICGNN_PICK(advance_ascents), lanes, steps, threads);
       },
       "Steps of the ascents for several lambda1 side by side; `age` counts on in place.");
   nb::class_<Pair>(module, "Pair")
@@ -218,46 +193,33 @@ void bind_solver(nb::module_& module) {
   module.def(
       "solver_gap",
       [](const Pair& pair) {
-        nb::gil_scoped_release release;
-        const GapTerms terms = ELASTICGNN_PICK(gap_terms)(pair);
+        const GapTerms terms = call(ELASTICGNN_PICK(gap_terms), pair);
         return std::make_tuple(terms.objective, terms.gap, terms.rounding, terms.square);
       },
       "Objective, gap, and the gap's rounding in epsilons and squared epsilons.");
   module.def(
       "solver_keep",
       [](const Pair& pair, bool wide, Rows flow, Rows out) {
-        const auto run = [&](auto* from, double* to, auto keep) {
-          nb::gil_scoped_release release;
-          keep(pair, from, to);
-        };
-        if (wide) run(at<const double>(flow), at<double>(out), ELASTICGNN_PICK(keep_double));
-        else run(at<const float>(flow), at<double>(out), ELASTICGNN_PICK(keep_float));
+        double* const to = at<double>(out);
+        if (wide) call(ELASTICGNN_PICK(keep_double), pair, at<const double>(flow), to);
+        else call(ELASTICGNN_PICK(keep_float), pair, at<const float>(flow), to);
       },
       "The flow in float64 with every row inside its ball.");
   module.def(
       "solver_signal",
-      [](const Pair& pair, Rows out) {
-        double* const to = at<double>(out);
-        nb::gil_scoped_release release;
-        ELASTICGNN_PICK(flow_signal)(pair, to);
-      },
+      [](const Pair& pair, Rows out) { call(ELASTICGNN_PICK(flow_signal), pair, at<double>(out)); },
       "Divergence and traffic of the pair's flow, and the signal that belongs to it.");
   module.def(
       "solver_pieces",
       [](const Pair& pair, double share, Rows label) {
-        auto* const to = at<std::int32_t>(label);
-        nb::gil_scoped_release release;
-        return join_pieces(pair, share, to);
+        return call(&join_pieces, pair, share, at<std::int32_t>(label));
       },
       "Numbers of the constant pieces, int32 per row or entry; returns how many there are.");
   module.def(
       "solver_average",
       [](const Pair& pair, Rows label, Rows mean, Rows total, Rows out) {
-        const auto* const piece = at<const std::int32_t>(label);
-        double *const sums = at<double>(mean), *const weight = at<double>(total),
-                      *const to = at<double>(out);
-        nb::gil_scoped_release release;
-        average_pieces(pair, piece, sums, weight, to);
+        call(&average_pieces, pair, at<const std::int32_t>(label), at<double>(mean),
+             at<double>(total), at<double>(out));
       },
       "The signal averaged over pieces; mean and total are scratch of zeros.");
 }

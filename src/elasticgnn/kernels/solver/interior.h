@@ -40,7 +40,7 @@ struct Interior {
   double* w1;               // (r, d)
   double* lam1;             // (r, d)
   double* blocks;           // G + lambda2 omega, lower triangle (r, d (d + 1) / 2)
-  double* pull;             // G (W q)_1 (r, d)
+  double* shift;            // G (W q)_1 (r, d): the flow changes by G du - shift
   double* first;            // (W q)_0 (r,)
   double* du;               // (r, d)
   double* dv;               // (r, d)

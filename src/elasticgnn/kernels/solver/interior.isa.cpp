@@ -36,12 +36,12 @@ inline void curve(const double* w1, double theta, const double* rows, double* ou
   for (int k = 0; k < D; ++k) out[k] = (rows[k] - along * w1[k]) * inverse;
 }
 
-// change <- K' pull - residual
+// change <- K' shift - residual
 template <int D>
 void right_side(const Interior& p) {
   for (std::int64_t i = 0; i < p.adjoint.rows; ++i) {
     double sum[D];
-    product<D>(p.adjoint, i, p.pull, sum);
+    product<D>(p.adjoint, i, p.shift, sum);
     for (int k = 0; k < D; ++k) p.change[i * D + k] = sum[k] - p.residual[i * D + k];
   }
 }
@@ -56,7 +56,7 @@ void scale(const Interior& p, double mu) {
   double* const __restrict w1s = p.w1, * const __restrict lam1s = p.lam1;
   double* const __restrict taus = p.tau, * const __restrict thetas = p.theta;
   double* const __restrict w0s = p.w0, * const __restrict lam0s = p.lam0;
-  double* const __restrict blocks = p.blocks, * const __restrict pulls = p.pull;
+  double* const __restrict blocks = p.blocks, * const __restrict shifts = p.shift;
 #pragma omp simd
   for (std::int64_t r = 0; r < p.operators.rows; ++r) {
     const double radius = radii[r];
@@ -76,7 +76,7 @@ void scale(const Interior& p, double mu) {
     for (int a = 0; a < D; ++a) {
       w1s[r * D + a] = w1[a];
       lam1s[r * D + a] = theta * (-v[a] + (radius + along / (1 + w0)) * w1[a]);
-      pulls[r * D + a] = (back * w1[a] - u[a]) * inverse;
+      shifts[r * D + a] = (back * w1[a] - u[a]) * inverse;
       for (int b = 0; b <= a; ++b)
         blocks[r * half + a * (a + 1) / 2 + b] =
             ((a == b) - shrink * w1[a] * w1[b]) * inverse + (a == b) * quadratic[r];
@@ -106,7 +106,7 @@ double follow(const Interior& p) {
     double *du = p.du + r * D, *dv = p.dv + r * D;
     product<D>(p.operators, r, p.change, du);
     curve<D>(p.w1 + r * D, p.theta[r], du, dv);
-    for (int k = 0; k < D; ++k) dv[k] -= p.pull[r * D + k];
+    for (int k = 0; k < D; ++k) dv[k] -= p.shift[r * D + k];
     reach = std::min(reach, longest<D>(p.radius[r], p.flow + r * D, dv));
   }
   return reach;
@@ -121,7 +121,7 @@ void correct(const Interior& p, double target) {
   const double* const __restrict us = p.difference, * const __restrict taus = p.tau;
   const double* const __restrict thetas = p.theta, * const __restrict w0s = p.w0;
   const double* const __restrict lam0s = p.lam0;
-  double* const __restrict firsts = p.first, * const __restrict pulls = p.pull;
+  double* const __restrict firsts = p.first, * const __restrict shifts = p.shift;
 #pragma omp simd
   for (std::int64_t r = 0; r < p.operators.rows; ++r) {
     const double theta = thetas[r], w0 = w0s[r], lam0 = lam0s[r], inverse = 1 / theta;
@@ -145,7 +145,7 @@ void correct(const Interior& p, double target) {
     const double across = dot<D>(w1, u1), along = u0 + across / (1 + w0);
     for (int k = 0; k < D; ++k) rest[k] = theta * (u1[k] + along * w1[k]) - us[r * D + k];
     const double back = 2 / (1 + 2 * dot<D>(w1, w1)) * dot<D>(w1, rest);
-    for (int k = 0; k < D; ++k) pulls[r * D + k] = (rest[k] - back * w1[k]) * inverse * inverse;
+    for (int k = 0; k < D; ++k) shifts[r * D + k] = (rest[k] - back * w1[k]) * inverse * inverse;
     firsts[r] = theta * (w0 * u0 + across) - taus[r];
   }
   right_side<D>(p);
@@ -166,11 +166,11 @@ Standing stand(const Interior& p, double step) {
     const double square = dot<D>(u, u), value = p.radius[r] * std::sqrt(square);
     out.rows += value - dot<D>(u, v);
     out.objective += value + p.quadratic[r] * square / 2;
-    for (int k = 0; k < D; ++k) p.pull[r * D + k] = v[k] + p.quadratic[r] * u[k];
+    for (int k = 0; k < D; ++k) p.shift[r * D + k] = v[k] + p.quadratic[r] * u[k];
   }
   for (std::int64_t i = 0; i < nodes; ++i) {
     double sum[D];
-    product<D>(p.adjoint, i, p.pull, sum);
+    product<D>(p.adjoint, i, p.shift, sum);
     for (int k = 0; k < D; ++k) {
       const double weight = p.weight[i * D + k], off = p.signal[i * D + k] - p.x[i * D + k];
       const double residual = weight * off + sum[k];
