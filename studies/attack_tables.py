@@ -1,6 +1,6 @@
 """The tables of docs/attacks.md from their records: prints Markdown.
 
-python studies/attack_tables.py {schedule,scale,eva,certify,rung,harmless,rows} [folder]
+python studies/attack_tables.py {schedule,scale,eva,certify,rung,rung_causes,harmless,rows} [folder]
 """
 
 import argparse
@@ -111,6 +111,32 @@ def rung(rows: list[dict[str, Any]]) -> str:
     return table(head, body)
 
 
+def stands(row: dict[str, Any], flips: int) -> bool:
+    """Whether a target is right after so many flips."""
+    return row["fewest"] is None or row["fewest"] > flips
+
+
+def rung_causes(found: list[dict[str, Any]]) -> str:
+    rates = (0.2, 0.5, 1.0, 1.5, 2.0)
+    rounding = {
+        "nearest, at least 1": lambda flips: max(1, round(flips)),
+        "down": int,
+    }
+    body = []
+    for one in found:
+        for name, rounded in rounding.items():
+            cells = ["root of the root" if one["double_root"] else "root", one["way"], name]
+            rows = one["rows"]
+            cells.append(percent(fmean(row["backbone"] for row in rows)))
+            cells.append(percent(fmean(stands(row, 0) for row in rows)))
+            for rate in rates:
+                standing = [stands(row, rounded(rate * row["degree"])) for row in rows]
+                cells.append(percent(fmean(standing)))
+            body.append(cells)
+    head = ["reading of z", "gradient", "budget rounded", "backbone without edges", "clean"]
+    return table([*head, *(f"{100 * rate:g} %" for rate in rates)], body)
+
+
 def harmless(rows: list[dict[str, Any]]) -> str:
     head = [
         "dropout",
@@ -129,7 +155,7 @@ def harmless(rows: list[dict[str, Any]]) -> str:
 
 
 PRINTERS = {"schedule": schedule, "scale": scale, "eva": eva, "certify": certify}
-PRINTERS |= {"rung": rung, "harmless": harmless}
+PRINTERS |= {"rung": rung, "rung_causes": rung_causes, "harmless": harmless}
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize(
-    "what", ["schedule", "scale", "eva", "certify", "rung", "harmless", "rows"]
+    "what", ["schedule", "scale", "eva", "certify", "rung", "rung_causes", "harmless", "rows"]
 )
 def test_table_is_made_from_its_record(what):
     script = ROOT / "studies" / "attack_tables.py"
