@@ -27,10 +27,8 @@ class MadeUpContext:
 
     def Process(self, target, args):
         self.given.append(args)
-        nothing = lambda: None  # noqa: E731  what a worker is asked to do
-        return SimpleNamespace(
-            start=nothing, terminate=nothing, join=nothing, exitcode=0, is_alive=lambda: False
-        )
+        asked = dict.fromkeys(("start", "terminate", "join"), lambda: None)
+        return SimpleNamespace(**asked, exitcode=0, is_alive=lambda: False)
 
 
 @pytest.mark.parametrize(("processors", "threads"), [(8, 2), (7, 2), (2, 1), (None, 1)])

@@ -58,9 +58,14 @@ def after_two_runs(monkeypatch):
     """Lets something happen when the second training is told of; the study then goes on."""
 
     def arrange(fault) -> None:
-        count = iter(range(1000))
-        shown = lambda line: fault() if next(count) == 1 else None  # noqa: E731  a callback
-        monkeypatch.setattr("elasticgnn.cli.study.show_progress", shown)
+        lines = []
+
+        def show(line) -> None:
+            lines.append(line)
+            if len(lines) == 2:
+                fault()
+
+        monkeypatch.setattr("elasticgnn.cli.study.show_progress", show)
 
     return arrange
 

@@ -53,10 +53,13 @@ def test_one_run_saves_every_fourth_dual():
 
 def test_no_run_has_a_dual_where_lambda2_is_infinite():
     graph, x = random_graph(20, 40), normal_rows(20, 3)
-    request = lambda penalty: make_request(x, graph, penalty, 5, Options())  # noqa: E731  one line each
-    assert request(ElasticPenalty(0.4, 1.5)).has_dual
-    assert not request(ElasticPenalty(0.4, float("inf"))).has_dual
-    assert not request(ElasticPenalty(0.0, 1.5)).has_dual
+
+    def has_dual(*strengths):
+        return make_request(x, graph, ElasticPenalty(*strengths), 5, Options()).has_dual
+
+    assert has_dual(0.4, 1.5)
+    assert not has_dual(0.4, float("inf"))
+    assert not has_dual(0.0, 1.5)
 
 
 def test_the_signal_decides_whether_a_call_is_watched(monkeypatch):

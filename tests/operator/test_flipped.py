@@ -1,5 +1,7 @@
 """Many flipped graphs at once against the same graphs one by one."""
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -90,8 +92,8 @@ def test_same_bits_on_any_number_of_threads():
     found = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        tables = FlipTables(graph)
-        run = lambda: elastic_on_flipped(x, tables, PENALTIES[0], 5, flips, rows=True)  # noqa: B023, E731  done at once
+        arguments = (x, FlipTables(graph), PENALTIES[0], 5, flips)
+        run = partial(elastic_on_flipped, *arguments, rows=True)
         found.append(run())
         assert threads_at_work(run) >= threads
     torch.set_num_threads(before)

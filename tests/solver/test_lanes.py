@@ -57,12 +57,13 @@ def test_lanes_follow_the_plain_definition(norm, channels, lambda2, weighted):
 @needs_kernels
 @pytest.mark.parametrize("channels", [1, 2, 5])
 @pytest.mark.parametrize("norm", ["l1", "l21"])
-def test_lanes_have_the_same_bits_on_any_number_of_threads(channels, norm):
+def test_lanes_have_the_same_bits_on_any_number_of_threads(channels, norm, monkeypatch):
+    monkeypatch.setattr(native, "SOLVER_ONE_THREAD", 1)  # scratch for every thread
     graph, x = grid_graph(120, 90), normal(10_800, channels)
     instance = build_instance(x, graph, ElasticPenalty(0.5, 0.0, norm), None, 0)
     before = torch.get_num_threads()
     try:
-        torch.set_num_threads(3)  # room for their sums
+        torch.set_num_threads(3)
         one, three, again = (lane_ascent(instance, [None] * lanes.ASCENTS) for _ in range(3))
     finally:
         torch.set_num_threads(before)
@@ -72,6 +73,15 @@ def test_lanes_have_the_same_bits_on_any_number_of_threads(channels, norm):
     assert np.abs(one.flow).max() > 0
     assert np.array_equal(one.flow, three.flow)
     assert np.array_equal(one.age, three.age)
+
+
+@needs_kernels
+def test_more_threads_than_there_is_scratch_for_are_refused():
+    penalty = ElasticPenalty(0.5, 0.0)  # so few edges that there is scratch for one thread
+    instance = build_instance(normal(9, 1), grid_graph(3, 3), penalty, None, 0)
+    ascent = lane_ascent(instance, [None] * lanes.ASCENTS)
+    with pytest.raises(ValueError, match="threads must be at most"):
+        loops().solver_ascents(ascent.handle, 1, 2)
 
 
 @needs_kernels

@@ -2,6 +2,7 @@
 
 import math
 import weakref
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -140,14 +141,15 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     x, graph = normal(10_000, 2), grid_graph(100, 100)
     penalty = ElasticPenalty(0.3, 0.0)
     monkeypatch.setattr(native, "SOLVER_ONE_THREAD", 1)
-    all_there_are = lambda self, steps, run: run(steps, self.threads)  # noqa: E731  no clock
-    monkeypatch.setattr(ThreadChoice, "advance", all_there_are)
+    monkeypatch.setattr(  # all threads there are, whatever the clock says
+        ThreadChoice, "advance", lambda self, steps, run: run(steps, self.threads)
+    )
     before, found = torch.get_num_threads(), []
     try:
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
             found.append(minimise(x, graph, penalty, method="ascent"))
-            few = lambda: minimise(x, graph, penalty, method="ascent", max_steps=20)  # noqa: E731  done at once
+            few = partial(minimise, x, graph, penalty, method="ascent", max_steps=20)
             assert threads_at_work(few) >= threads
     finally:
         torch.set_num_threads(before)

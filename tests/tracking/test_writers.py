@@ -80,7 +80,7 @@ def test_mlflow_reads_back_what_was_told(tmp_path):
     assert run.info.status == "FINISHED"
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # as above
 def test_mlflow_marks_what_broke_as_failed(tmp_path):
     from mlflow.tracking import MlflowClient
 

@@ -48,22 +48,24 @@ def assert_same_course(a, b, tolerance=2e-5):
     assert a.selected_epoch == b.selected_epoch
 
 
+def assert_each_equals_autograd(task, runs, settings, plan):
+    together = fit_population(task, runs, settings, plan)
+    for run, history in zip(runs, together, strict=True):
+        assert_same_course(history, fit_alone(task, run, settings, plan, False))
+
+
 @pytest.mark.parametrize("hidden", [64, 16, 5, 80])
 def test_each_run_equals_autograd(hidden):
     runs = varied_runs()
     settings, plan = ModelSettings(hidden_channels=hidden, steps=4), TrainingPlan(epochs=12)
-    together = fit_population(TASK, runs, settings, plan)
-    for run, history in zip(runs, together, strict=True):
-        assert_same_course(history, fit_alone(TASK, run, settings, plan, False))
+    assert_each_equals_autograd(TASK, runs, settings, plan)
 
 
 @pytest.mark.parametrize("hidden", [64, 16, 5, 80])
 def test_each_run_of_gcn_equals_autograd(hidden):
     runs, plan = varied_runs(), TrainingPlan(epochs=12)
     settings = ModelSettings("gcn", hidden_channels=hidden)
-    together = fit_population(TASK, runs, settings, plan)
-    for run, history in zip(runs, together, strict=True):
-        assert_same_course(history, fit_alone(TASK, run, settings, plan, False))
+    assert_each_equals_autograd(TASK, runs, settings, plan)
 
 
 @pytest.mark.parametrize("classes", [2, 8, 9, 17])
@@ -73,9 +75,7 @@ def test_gcn_on_weighted_edges_with_any_number_of_classes_equals_autograd(classe
     task = replace(task, graph=task.graph.with_weight(weight))
     settings, plan = ModelSettings("gcn"), TrainingPlan(epochs=6)
     runs = varied_runs(task)[:2]
-    together = fit_population(task, runs, settings, plan)
-    for run, history in zip(runs, together, strict=True):
-        assert_same_course(history, fit_alone(task, run, settings, plan, False))
+    assert_each_equals_autograd(task, runs, settings, plan)
 
 
 @pytest.mark.parametrize("classes", [2, 8, 9, 17])
@@ -83,9 +83,7 @@ def test_any_number_of_classes_equals_autograd(classes):
     task = small_task(classes, n=12 * classes)
     runs = varied_runs(task)[:2]
     settings, plan = ModelSettings(steps=3), TrainingPlan(epochs=6)
-    together = fit_population(task, runs, settings, plan)
-    for run, history in zip(runs, together, strict=True):
-        assert_same_course(history, fit_alone(task, run, settings, plan, False))
+    assert_each_equals_autograd(task, runs, settings, plan)
 
 
 def test_each_run_equals_itself_alone():

@@ -45,7 +45,11 @@ def stages_of(model: nn.Module, settings: ModelSettings) -> list[Local | Propaga
         return [lambda rows, noise: any_model(rows, noise=noise)]
     if settings.name == "gcn":
         return gcn_stages(any_model, average)
-    first: Local = lambda rows, noise: any_model.logits(rows, noise=noise)  # noqa: E731  typed
+
+    def first(rows: Rows, noise: DropoutNoise | None) -> Tensor:
+        logits: Tensor = any_model.logits(rows, noise=noise)
+        return logits
+
     if settings.name == "sgc":
         return [first, Propagation(average, any_model.K)]
     if settings.name == "appnp":

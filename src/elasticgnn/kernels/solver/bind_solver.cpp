@@ -157,11 +157,14 @@ void bind_solver(nb::module_& module) {
                            at<float>(ahead),
                            at<std::int32_t>(age),
                            at<double>(partial),
-                           at<float>(sum)};
+                           at<float>(sum),
+                           int(nb::len(sum)) / (channels * ASCENTS)};
       });
   module.def(
       "solver_ascents",
       [](const Ascents& lanes, int steps, int threads) {
+        if (threads > lanes.most_threads)  // they would write past their scratch
+          throw nb::value_error("threads must be at most those that there is scratch for");
         call_interruptible(ELASTICGNN_PICK(advance_ascents), lanes, steps, threads);
       },
       "Steps of the ascents for several lambda1 side by side; `age` counts on in place.");

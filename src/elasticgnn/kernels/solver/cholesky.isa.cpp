@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
+#include "solver/channels.h"
 #include "solver/cholesky.h"
 #include "solver/dense.h"
 
@@ -153,36 +153,14 @@ void solve(const Cholesky& c, double* right, double* part) {
   }
 }
 
-template <class Run>
-auto with_width(int channels, const Run& run) {
-  switch (channels) {
-    case 1:
-      return run(std::integral_constant<int, 1>());
-    case 2:
-      return run(std::integral_constant<int, 2>());
-    case 3:
-      return run(std::integral_constant<int, 3>());
-    case 4:
-      return run(std::integral_constant<int, 4>());
-    case 5:
-      return run(std::integral_constant<int, 5>());
-    case 6:
-      return run(std::integral_constant<int, 6>());
-    case 7:
-      return run(std::integral_constant<int, 7>());
-    default:
-      return run(std::integral_constant<int, 8>());
-  }
-}
-
 }  // namespace
 
 bool cholesky_factorise(const Cholesky& c) {
-  return with_width(c.channels, [&](auto d) { return factorise<d>(c); });
+  return with_channels(c.channels, [&](auto d) { return factorise<d>(c); });
 }
 
 void cholesky_solve(const Cholesky& c, double* right, double* part) {
-  with_width(c.channels, [&](auto d) { solve<d>(c, right, part); });
+  with_channels(c.channels, [&](auto d) { solve<d>(c, right, part); });
 }
 
 }  // namespace elasticgnn::ISA_NAMESPACE

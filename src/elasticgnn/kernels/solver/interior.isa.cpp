@@ -2,8 +2,8 @@
 // solver/interior_plain.py states the same in numpy. One thread.
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
+#include "solver/channels.h"
 #include "solver/interior.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -237,29 +237,6 @@ void assemble(const Interior& p, const Assembly& to) {
   std::fill(to.room, to.room + to.size, 0.0);
   if (to.width >= 0) assemble_band<D>(p, to);
   else assemble_pattern<D>(p, to);
-}
-
-// run(number): the loops for d channels
-template <class Run>
-auto with_channels(int channels, const Run& run) {
-  switch (channels) {
-    case 1:
-      return run(std::integral_constant<int, 1>());
-    case 2:
-      return run(std::integral_constant<int, 2>());
-    case 3:
-      return run(std::integral_constant<int, 3>());
-    case 4:
-      return run(std::integral_constant<int, 4>());
-    case 5:
-      return run(std::integral_constant<int, 5>());
-    case 6:
-      return run(std::integral_constant<int, 6>());
-    case 7:
-      return run(std::integral_constant<int, 7>());
-    default:
-      return run(std::integral_constant<int, INTERIOR_CHANNELS>());
-  }
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ struct Ascents {
   std::int32_t* age;     // (ASCENTS,) steps since the last restart
   double* partial;       // ASCENTS per 4096 nodes, scratch
   float* sum;            // (d, ASCENTS) per thread, scratch aligned to 64 bytes
+  int most_threads;      // that there is scratch for
 };
 
 // A pair whose gap is wanted.
