@@ -1,19 +1,21 @@
 """EvA against PRBCD at equal budget on the Cora component (docs/attacks.md).
 
     python studies/eva.py results/attacks/eva.json [--models gcn,elastic] [--rates 0.05,0.1]
-        [--setting all|few] [--methods prbcd,eva,eva-plain] [--generations 600]
+        [--setting all|few] [--methods prbcd,eva,eva-plain] [--generations 600] [--seeds 1]
 
 all: one network on the fixed split, every test node is attacked, the budget is a share of all
 edges. few: the published setting. A tenth of the nodes is attacked, training sees no edge of
 theirs, the budget is a share of the edges at them. PRBCD has the schedule that
 `studies/schedule.py` settled on; "eva-plain" is EvA without the rounds of local search, as long as
 `--plain` generations say. A row holds what each leaves of the attacked nodes, EvA's curve over
-graphs judged, and seconds of processor time. Rows that the file has are not run again.
+graphs judged, and seconds of processor time. A seed is that of the network's training and of the
+attacks. Rows that the file has are not run again.
 """
 
 import argparse
 import json
 import time
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -31,12 +33,13 @@ from elasticgnn.training import TrainingPlan, fit, make_model
 DATA = "cora-meta-0"
 PRBCD = GradientSettings(epochs=250, fresh_epochs=200, block_size=50_000, restarts=2)
 POINTS = 40  # of the curve
+KEY = ("seed", "model", "setting", "rate", "method")
 
 
-def trained(task: NodeTask, name: str) -> nn.Module:
+def trained(task: NodeTask, name: str, seed: int) -> nn.Module:
     """The model with default settings after 200 epochs."""
     assert task.split is not None
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(seed)
     model = make_model(name, task, generator)
     fit(model, task, task.split, TrainingPlan(epochs=200), generator)
     return model
@@ -81,14 +84,14 @@ def aimed(task: NodeTask, setting: str, rate: float) -> tuple[NodeTask, Tensor, 
 
 
 def measure(
-    task: NodeTask, name: str, setting: str, rate: float, method: str, given: Settings
+    task: NodeTask, name: str, setting: str, rate: float, method: str, seed: int, given: Settings
 ) -> dict[str, object]:
     """One row of the record."""
     assert task.split is not None
     seen, nodes, budget = aimed(task, setting, rate)
-    model, began, counter = trained(seen, name), time.process_time(), Counter()
+    model, began, counter = trained(seen, name, seed), time.process_time(), Counter()
     attack_run.predictor = counter.counting  # type: ignore[assignment]  # counts what is judged
-    draw = torch.Generator().manual_seed(0)
+    draw = torch.Generator().manual_seed(seed)
     found = attack(
         task,
         task.split,
@@ -102,7 +105,12 @@ def measure(
     )
     victim = Victim(model, task, nodes)
     row: dict[str, object] = {"model": name, "setting": setting, "rate": rate, "method": method}
-    row |= {"nodes": len(nodes), "flips": len(found), "allowed": budget.flips(task.graph)}
+    row |= {
+        "seed": seed,
+        "nodes": len(nodes),
+        "flips": len(found),
+        "allowed": budget.flips(task.graph),
+    }
     row |= {"clean": round(victim.accuracy(task.graph), 4)}
     row |= {"left": round(victim.accuracy(found.apply(task.graph)), 4)}
     row |= {"seconds": round(time.process_time() - began, 1)}
@@ -122,22 +130,23 @@ def main() -> None:
     parser.add_argument("--methods", default="prbcd,eva")
     parser.add_argument("--generations", type=int, default=600)
     parser.add_argument("--plain", type=int, default=3000)
+    parser.add_argument("--seeds", type=int, default=1)
     given = parser.parse_args()
     task = load(DATA)
     rows = json.loads(given.output.read_text()) if given.output.exists() else []
-    done = [(row["model"], row["setting"], row["rate"], row["method"]) for row in rows]
+    done = [tuple(row[name] for name in KEY) for row in rows]
     methods: dict[str, Settings] = {
         "prbcd": PRBCD,
         "eva": EvolutionSettings(generations=given.generations),
         "eva-plain": EvolutionSettings(generations=given.plain, screened=0),
     }
-    for name in given.models.split(","):
-        for rate in map(float, given.rates.split(",")):
-            for method in given.methods.split(","):
-                if (name, given.setting, rate, method) not in done:
-                    rows.append(measure(task, name, given.setting, rate, method, methods[method]))
-                    print({k: v for k, v in rows[-1].items() if k != "curve"}, flush=True)
-                    given.output.write_text(json.dumps(rows) + "\n")
+    parts = (given.models.split(","), [given.setting], map(float, given.rates.split(",")))
+    for key in product(range(given.seeds), *parts, given.methods.split(",")):
+        seed, name, setting, rate, method = key
+        if key not in done:
+            rows.append(measure(task, name, setting, rate, method, seed, methods[method]))
+            print({k: v for k, v in rows[-1].items() if k != "curve"}, flush=True)
+            given.output.write_text(json.dumps(rows) + "\n")
 
 
 if __name__ == "__main__":

@@ -43,11 +43,20 @@ def published_split(task: NodeTask, state: int) -> Split:
     return Split(*(torch.tensor(sorted(part)) for part in (train, val, test)))
 
 
-def train(task: NodeTask, split: Split, root: bool, seed: int) -> tuple[RUNG, float]:
+def train(
+    task: NodeTask,
+    split: Split,
+    root: bool,
+    seed: int,
+    *,
+    norm: str = "mcp",
+    gamma: float = 6.0,
+) -> tuple[RUNG, float]:
     """RUNG after 300 epochs, and its test accuracy after 8."""
+    sizes = (task.num_features, 64, task.num_classes)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        model = RUNG(task.num_features, 64, task.num_classes, detached=True, double_root=root)
+        model = RUNG(*sizes, norm=norm, gamma=gamma, double_root=root, detached=True)
     adam = torch.optim.Adam(model.parameters(), lr=0.05, weight_decay=5e-4)
     early = 0.0
     for epoch in range(300):

@@ -42,12 +42,12 @@ def budgets(degree: int) -> list[int]:
 
 
 def fewest_flips(
-    task: NodeTask, node: int, degree: int, way: nn.Module, model: nn.Module
+    task: NodeTask, node: int, budgets: list[int], way: nn.Module, model: nn.Module
 ) -> int | None:
     """The smallest of the budgets at which the target falls, None if it stands at all."""
     target, none = torch.tensor([node]), torch.zeros(0, dtype=torch.int64)
     settings = at_targets(ATTACK, task.num_nodes)
-    for flips in budgets(degree):
+    for flips in budgets:
         found = attack(
             task,
             Split(none, none, target),
@@ -75,7 +75,7 @@ def measure(task: NodeTask, root: bool, way: str, targets: int) -> dict[str, Any
     for node in nodes.tolist():
         right = Victim(model, task, torch.tensor([node])).accuracy(task.graph) == 1
         degree = int(degrees[node])
-        fewest = fewest_flips(task, node, degree, through, model) if right else 0
+        fewest = fewest_flips(task, node, budgets(degree), through, model) if right else 0
         alone = bool(model.backbone(task.features)[node].argmax() == task.labels[node])
         rows.append({"node": node, "degree": degree, "fewest": fewest, "backbone": alone})
     about = {"double_root": root, "way": way, "targets": targets}

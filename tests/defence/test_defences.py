@@ -18,6 +18,7 @@ from elasticgnn.defence import (
 )
 from elasticgnn.defence.soft_median import weighted_median
 from elasticgnn.graph import Graph
+from elasticgnn.kernels import native
 from elasticgnn.operator.flipped import FlipLists
 from elasticgnn.training import TrainingPlan, fit, make_model
 
@@ -55,6 +56,25 @@ def test_a_defence_learns_and_is_attacked_through_its_own_gradient(name, task):
     )
     victim = Victim(model, task, split.test)
     assert victim.accuracy(found.apply(task.graph)) < victim.accuracy(task.graph)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_predictions_on_many_graphs_are_those_on_each(name, task):
+    model = build(name, task)
+    fit(model, task, planted_split(task), TrainingPlan(epochs=20), seeded(1))
+    keys = torch.randperm(59, generator=seeded(4))[:48].view(12, 4) + 1  # pairs (0, key)
+    flips = FlipLists.from_keys(keys, 60)
+    assert native is None or model.predict_flipped(task) is not None
+    assert torch.equal(predictor(model, task)(flips), one_by_one(model, task, flips))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weighted_graphs_are_judged_one_by_one(name, task):
+    model, graph = build(name, task).eval(), task.graph
+    weighted = task.with_graph(graph.with_weight(torch.full_like(graph.weight, 0.5)))
+    assert model.predict_flipped(weighted) is None
+    flips = FlipLists.from_keys(torch.tensor([[60 * 58 + 59]]), 60)
+    assert predictor(model, weighted)(flips).shape == (1, 60)
 
 
 def dense_rung(model, x, graph):

@@ -19,6 +19,7 @@ from elasticgnn.operator.flipped import (
     elastic_on_flipped,
 )
 from elasticgnn.problem import ElasticPenalty
+from flipped_graphs import random_flips, random_graph
 
 pytestmark = pytest.mark.skipif(native is None, reason="needs the compiled loops")
 PENALTIES = [
@@ -29,24 +30,6 @@ PENALTIES = [
     ElasticPenalty(0.2, 0.0, "scad", 3.2),
     ElasticPenalty(0.5, 0.0),
 ]
-
-
-def random_graph(nodes: int, edges: int, generator: torch.Generator) -> Graph:
-    keys = torch.randperm(nodes * nodes, generator=generator)
-    pairs = torch.stack((keys // nodes, keys % nodes), 1)
-    pairs = pairs[pairs[:, 0] < pairs[:, 1]][:edges]
-    return Graph.from_edge_index(pairs.T, nodes, undirected=True)
-
-
-def random_flips(nodes: int, lists: int, longest: int, generator: torch.Generator) -> FlipLists:
-    """Lists of different lengths, the empty one among them."""
-    parts = []
-    for number in range(lists):
-        keys = torch.randperm(nodes * nodes, generator=generator)
-        pairs = torch.stack((keys // nodes, keys % nodes), 1)
-        parts.append(pairs[pairs[:, 0] < pairs[:, 1]][: number % (longest + 1)])
-    first = torch.tensor([0, *(len(part) for part in parts)]).cumsum(0)
-    return FlipLists(torch.cat(parts).int(), first)
 
 
 @settings(max_examples=25, deadline=None)

@@ -31,13 +31,14 @@ MOST_ROWS = 1 << 22  # nodes of all graphs of one call: bounds the memory
 def predictor(model: nn.Module, task: NodeTask) -> Predictor:
     """A function from lists of flips of the task's graph to the labels that `model` gives.
 
-    Models that say `predict_flipped(task)` bring their own; ElasticGNN, APPNP and GCN go through
-    the compiled loops, all others through one graph after the other.
+    Models that say `predict_flipped(task)` bring their own (None: they cannot for this task);
+    ElasticGNN, APPNP and GCN go through the compiled loops, all others through one graph after the
+    other.
     """
     model.eval()
     own = getattr(model, "predict_flipped", None)
-    if own is not None:
-        made: Predictor = own(task)
+    made: Predictor | None = None if own is None else own(task)
+    if made is not None:
         return in_parts(made, task.num_nodes)
     smoother = fast_smoother(model, task)
     if smoother is not None:
@@ -49,11 +50,9 @@ def predictor(model: nn.Module, task: NodeTask) -> Predictor:
 @torch.no_grad()
 def fast_smoother(model: nn.Module, task: NodeTask, *, rows: bool = False) -> Smoother | None:
     """The compiled loops for `model`, or None where they do not serve it."""
-    graph = task.graph
-    plain = graph.is_unweighted and graph.normalization == "degree"
-    if native is None or not plain or task.num_classes > WIDEST:
+    tables = flip_tables(task)
+    if tables is None:
         return None
-    tables = FlipTables(graph)
     if isinstance(model, ElasticGNN):
         x, penalty, steps = model.logits(task.features), model.penalty, model.K
     elif isinstance(model, APPNP):
@@ -67,6 +66,15 @@ def fast_smoother(model: nn.Module, task: NodeTask, *, rows: bool = False) -> Sm
     if x.dtype != torch.float32 or penalty.edge_penalty.form is None:
         return None
     return lambda flips: elastic_on_flipped(x, tables, penalty, steps, flips, rows=rows)
+
+
+def flip_tables(task: NodeTask) -> FlipTables | None:
+    """The task's graph as the compiled loops read it, or None where they do not serve it."""
+    graph = task.graph
+    plain = graph.is_unweighted and graph.normalization == "degree"
+    if native is None or not plain or task.num_classes > WIDEST:
+        return None
+    return FlipTables(graph)
 
 
 def gcn_layers(model: GCN, task: NodeTask) -> TwoLayers:

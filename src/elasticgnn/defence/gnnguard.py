@@ -38,3 +38,7 @@ class GNNGuard(TwoLayers):
         norm = rows.new_zeros(len(rows)).index_add(0, to, attention)
         mixed = torch.zeros_like(rows).index_add(0, to, attention[:, None] * rows[sender])
         return mixed / norm[:, None]
+
+    def mixing(self) -> tuple[str, float]:
+        """By the cosine of rows, from `least` on."""
+        return "guard", self.least

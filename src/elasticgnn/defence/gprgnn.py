@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from elasticgnn.attack import AttackBudget, GradientSettings, attack
+from elasticgnn.attack.many_graphs import Predictor, flip_tables
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import DropoutNoise
 from elasticgnn.features.dropout import draw_seed
@@ -12,6 +13,7 @@ from elasticgnn.graph import Graph
 from elasticgnn.nn.graph_input import as_graph
 from elasticgnn.nn.mlp import MLP
 from elasticgnn.nn.propagated import Propagated
+from elasticgnn.operator.flipped_defences import polynomial_on_flipped
 from elasticgnn.training import TrainingPlan
 
 
@@ -49,6 +51,14 @@ class GPRGNN(Propagated):
             reached = graph.smooth(reached)
             total = total + share * reached
         return total
+
+    @torch.no_grad()
+    def predict_flipped(self, task: NodeTask) -> Predictor | None:
+        """Labels on many flipped graphs by the compiled loops, None where they do not serve."""
+        tables, x, mix = flip_tables(task), self.logits(task.features), self.mix.detach()
+        if tables is None or x.dtype != torch.float32:
+            return None
+        return lambda flips: polynomial_on_flipped(x, tables, mix, flips).label
 
 
 def fit_adversarially(

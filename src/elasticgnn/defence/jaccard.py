@@ -4,9 +4,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from elasticgnn.attack.many_graphs import Predictor
+from elasticgnn.data import NodeTask
 from elasticgnn.defence.two_layers import TwoLayers
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
+from elasticgnn.operator.flipped_defences import among
 
 MOST_NODES = 20_000  # the similar pairs are kept as an n x n table of bits
 
@@ -45,6 +48,18 @@ class Jaccard(TwoLayers):
     def aggregate(self, rows: Tensor, graph: Graph) -> Tensor:
         """A rows (n, d), A the normalised adjacency of the cleaned graph."""
         return graph.smooth(rows)
+
+    def mixing(self) -> tuple[str, float]:
+        """As a GCN."""
+        return "mean", 0.0
+
+    def predict_flipped(self, task: NodeTask) -> Predictor | None:
+        """As the others, on the cleaned graph: pairs that it would leave out change nothing."""
+        graph = task.graph
+        gone = ~self.similar[graph.tail, graph.head]
+        pairs = torch.stack((graph.tail[gone], graph.head[gone]), 1)
+        predict = super().predict_flipped(task.with_graph(graph.with_edges_flipped(pairs)))
+        return None if predict is None else lambda flips: predict(among(flips, self.similar))
 
 
 def overlap(features: Tensor | SparseFeatures) -> Tensor:

@@ -3,12 +3,14 @@
 import torch
 from torch import Tensor
 
+from elasticgnn.attack.many_graphs import Predictor, flip_tables
+from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
 from elasticgnn.nn.graph_input import as_graph
 from elasticgnn.nn.mlp import MLP
 from elasticgnn.nn.propagated import Propagated
+from elasticgnn.operator.flipped_defences import NORMS, Reweighting, reweighted_on_flipped
 
-NORMS = ("mcp", "l1", "l2")
 SMALLEST = 0.01  # added to the squared difference under the root
 
 
@@ -81,3 +83,13 @@ class RUNG(Propagated):
         total = total.index_add(0, graph.tail, strength).index_add(0, graph.head, strength)
         q = scale.square() * total
         return (scale[:, None] * received + self.fidelity * logits) / (q + self.fidelity)[:, None]
+
+    @torch.no_grad()
+    def predict_flipped(self, task: NodeTask) -> Predictor | None:
+        """Labels on many flipped graphs by the compiled loops, None where they do not serve."""
+        tables, x = flip_tables(task), self.logits(task.features)
+        if tables is None or x.dtype != torch.float32:
+            return None
+        cut = 1 / (2 * self.gamma)
+        settings = Reweighting(self.norm, self.fidelity, cut, SMALLEST, self.double_root, self.K)
+        return lambda flips: reweighted_on_flipped(x, tables, settings, flips).label

@@ -35,6 +35,10 @@ class SoftMedian(TwoLayers):
         mixed = torch.zeros_like(rows).index_add(0, to, soft[:, None] * rows[sender])
         return mixed * (total / norm)[:, None]
 
+    def mixing(self) -> tuple[str, float]:
+        """By nearness to the weighted median."""
+        return "median", self.temperature
+
 
 def weighted_median(rows: Tensor, to: Tensor, sender: Tensor, strength: Tensor) -> Tensor:
     """(n, d): per node and column the first value at which half of the weight is reached."""

@@ -3,13 +3,12 @@
 import torch
 from torch import Tensor, nn
 
-from elasticgnn.attack.many_graphs import Predictor, fast_smoother, one_by_one
+from elasticgnn.attack.many_graphs import Predictor, fast_smoother
 from elasticgnn.data import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ElasticGNN
-from elasticgnn.operator.flipped import FlipLists
 
 
 class Trusting(nn.Module):
@@ -49,15 +48,11 @@ class Trusting(nn.Module):
         return torch.where(self.listens(alone)[:, None], smoothed, alone)
 
     @torch.no_grad()
-    def predict_flipped(self, task: NodeTask) -> Predictor:
-        """Labels on many flipped graphs, by the ElasticGNN's own loops."""
+    def predict_flipped(self, task: NodeTask) -> Predictor | None:
+        """Labels on many flipped graphs by the ElasticGNN's own loops, None where it has none."""
         alone = self.model.logits(task.features)
         fixed, listens = alone.argmax(1).byte(), self.listens(alone)
         fast = fast_smoother(self.model, task)
-
-        def predict(flips: FlipLists) -> Tensor:
-            if fast is None:
-                return one_by_one(self, task, flips)
-            return torch.where(listens, fast(flips).label, fixed)
-
-        return predict
+        if fast is None:
+            return None
+        return lambda flips: torch.where(listens, fast(flips).label, fixed)

@@ -3,12 +3,15 @@
 import torch
 from torch import Tensor, nn
 
+from elasticgnn.attack.many_graphs import Predictor, flip_tables
+from elasticgnn.data import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.graph import Graph
 from elasticgnn.nn.feature_linear import FeatureLinear
 from elasticgnn.nn.graph_input import as_graph
 from elasticgnn.nn.mlp import noise_in_use
+from elasticgnn.operator.flipped_defences import MixedLayers, layers_on_flipped
 
 
 class TwoLayers(nn.Module):
@@ -46,6 +49,20 @@ class TwoLayers(nn.Module):
         if noise is not None:
             hidden = noise(hidden, self.dropout, 1)
         return self.aggregate(self.second(hidden), seen)
+
+    def mixing(self) -> tuple[str, float]:
+        """How the compiled loops call what `aggregate` does, with its number."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def predict_flipped(self, task: NodeTask) -> Predictor | None:
+        """Labels on many flipped graphs by the compiled loops, None where they do not serve."""
+        tables, x = flip_tables(task), self.first(task.features)
+        if tables is None or x.dtype != torch.float32:
+            return None
+        weight = self.second.weight.detach().T
+        layers = MixedLayers(x, weight, self.second.bias.detach(), *self.mixing())
+        return lambda flips: layers_on_flipped(layers, tables, flips).label
 
 
 def both_directions(graph: Graph, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:

@@ -13,7 +13,13 @@ ELASTICGNN_DECLARE(std::size_t flipped_elastic(const FlippedGraphs&, const Flipp
                                                const FlippedResult&, char*);
                    std::size_t flipped_convolutions(const FlippedGraphs&,
                                                     const FlippedConvolutions&,
-                                                    const FlippedResult&, char*);)
+                                                    const FlippedResult&, char*);
+                   std::size_t flipped_reweighted(const FlippedGraphs&, const FlippedReweighted&,
+                                                  const FlippedResult&, char*);
+                   std::size_t flipped_polynomial(const FlippedGraphs&, const FlippedPolynomial&,
+                                                  const FlippedResult&, char*);
+                   std::size_t flipped_layers(const FlippedGraphs&, const FlippedLayers&,
+                                              const FlippedResult&, char*);)
 
 namespace nb = nanobind;
 
@@ -68,11 +74,48 @@ void convolutions(const Sizes& sizes, const Tables& tables, std::array<Address, 
   call_steps(kernel, graphs_of(sizes, tables), task, result_of(result));
 }
 
+// options: stride, norm, double root, steps; numbers: fidelity, cut, smallest
+void reweighted(const Sizes& sizes, const Tables& tables, Address x,
+                std::array<std::int64_t, 4> options, std::array<double, 3> numbers,
+                const Result& result) {
+  static const auto kernel = ELASTICGNN_PICK(flipped_reweighted);
+  const FlippedReweighted task{at<float>(x),      options[0],        float(numbers[0]),
+                               float(numbers[1]), float(numbers[2]), Reweighting(options[1]),
+                               options[2] != 0,   int(options[3])};
+  call_steps(kernel, graphs_of(sizes, tables), task, result_of(result));
+}
+
+// arrays: x, mix; shape: stride, steps
+void polynomial(const Sizes& sizes, const Tables& tables, std::array<Address, 2> arrays,
+                std::array<std::int64_t, 2> shape, const Result& result) {
+  static const auto kernel = ELASTICGNN_PICK(flipped_polynomial);
+  const FlippedPolynomial task{at<float>(arrays[0]), at<float>(arrays[1]), shape[0], int(shape[1])};
+  call_steps(kernel, graphs_of(sizes, tables), task, result_of(result));
+}
+
+// arrays: x, second weights, second bias; shape: hidden, its columns in use, stride, mixing
+void layers(const Sizes& sizes, const Tables& tables, std::array<Address, 3> arrays,
+            std::array<std::int64_t, 4> shape, double parameter, const Result& result) {
+  static const auto kernel = ELASTICGNN_PICK(flipped_layers);
+  const FlippedLayers task{at<float>(arrays[0]),
+                           at<float>(arrays[1]),
+                           at<float>(arrays[2]),
+                           shape[0],
+                           shape[1],
+                           shape[2],
+                           Mixing(shape[3]),
+                           float(parameter)};
+  call_steps(kernel, graphs_of(sizes, tables), task, result_of(result));
+}
+
 }  // namespace
 
 void bind_flipped(nb::module_& module) {
   module.def("flipped_elastic", &elastic);
   module.def("flipped_convolutions", &convolutions);
+  module.def("flipped_reweighted", &reweighted);
+  module.def("flipped_polynomial", &polynomial);
+  module.def("flipped_layers", &layers);
 }
 
 }  // namespace elasticgnn

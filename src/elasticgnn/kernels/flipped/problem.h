@@ -45,4 +45,33 @@ struct FlippedConvolutions {
   std::int64_t hidden, stride;  // multiples of kFlippedRow
 };
 
+// RUNG on rows x (n, stride): F_i <- (sum_j W_ij A~_ij F_j + fidelity x_i) / (q_i + fidelity).
+enum class Reweighting { mcp, l1, l2 };
+
+struct FlippedReweighted {
+  const float* x;
+  std::int64_t stride;
+  float fidelity, cut, smallest;  // mcp: W = max(0, 1 / 2z - cut), z^2 = square + smallest
+  Reweighting norm;
+  bool double_root;
+  int steps;
+};
+
+// sum_k mix_k S^k x with S = D^-1/2 (A + I) D^-1/2, k = 0 .. steps.
+struct FlippedPolynomial {
+  const float *x, *mix;
+  std::int64_t stride;
+  int steps;
+};
+
+// mix(relu(mix(x)) W2 + b2): x (n, hidden) of hidden_width columns, W2 (hidden_width, stride).
+enum class Mixing { mean, guard, median };
+
+struct FlippedLayers {
+  const float *x, *weight2, *bias2;
+  std::int64_t hidden, hidden_width, stride;
+  Mixing mixing;
+  float parameter;  // guard: the least cosine; median: the temperature
+};
+
 }  // namespace elasticgnn
