@@ -108,6 +108,27 @@ def test_linear_and_other_limits_equal_the_single_process(lambda1, lambda2, step
     torch.testing.assert_close(found_dx, expected_dx[held.nodes])
 
 
+@pytest.mark.parametrize("norm", ["l21", "l1"])
+@pytest.mark.parametrize("size", [0.0, 1.0])
+def test_without_strength_its_gradient_equals_the_single_process(norm, size):
+    graph = small_graph(weighted=True)
+    held = DistributedGraph.from_graph(graph, partition(graph, 3, method="clusters"))
+    x, seed = size * rows_of(graph.num_nodes, 3, 0), rows_of(graph.num_nodes, 3, 1)
+
+    def gradients(run, nodes, where):
+        lambda1 = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+        rows = x[nodes].requires_grad_()
+        out = run(rows, where, ElasticPenalty(lambda1, 2.0, norm), 5)
+        by_x, by_lambda1 = torch.autograd.grad(out, (rows, lambda1), seed[nodes])
+        return by_x, by_lambda1
+
+    everyone = torch.arange(graph.num_nodes)
+    exact_x, exact_lambda1 = gradients(single, everyone, graph)
+    found_x, found_lambda1 = gradients(elastic_message_passing, held.nodes, held)
+    torch.testing.assert_close(found_x, exact_x[held.nodes])
+    torch.testing.assert_close(found_lambda1, exact_lambda1)
+
+
 def test_unnormalised_graphs_equal_the_single_process():
     graph, penalty = small_graph().with_normalization("none"), ElasticPenalty(0.3, 0.5)
     held = DistributedGraph.from_graph(graph, partition(graph, 3, method="blocks"))

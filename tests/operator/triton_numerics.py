@@ -94,6 +94,17 @@ def test_every_norm_and_gradient_with_weights(norm, memory):
     assert_equal_to_plain(normal_rows(9, 3), WEIGHTED, norm, 5, memory)
 
 
+@pytest.mark.parametrize("norm", ["l21", "l1", "mcp", "scad"])
+def test_without_strength_equal_rows_have_the_gradient_of_quadratic_smoothing(norm):
+    x = torch.zeros(9, 3, dtype=torch.float64)
+    found, exact = (
+        gradients(x, WEIGHTED, norm, 3, implementation, strengths=(0.0, 1.2))
+        for implementation in ("auto", "reference")
+    )
+    for left, right in zip(found, exact, strict=True):
+        torch.testing.assert_close(left, right)
+
+
 def test_runs_side_by_side():
     assert_equal_to_plain(normal_rows(9, 2, 3), WEIGHTED, "l21", 2)
 

@@ -32,6 +32,8 @@ class ScriptableEMP(nn.Module):
 
     def project(self, dual: Tensor) -> Tensor:
         """Rows onto the ball of radius lambda1, or entries onto [-lambda1, lambda1]."""
+        if self.lambda1 == 0:
+            return torch.zeros_like(dual)
         if not self.by_rows:
             return dual.clamp(-self.lambda1, self.lambda1)
         active = dual.detach().square().sum(-1, keepdim=True).sqrt() > self.lambda1

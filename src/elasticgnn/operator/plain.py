@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor
 
-from elasticgnn.operator import plain_steps, reference
-from elasticgnn.operator.autograd import propagate_saving
-from elasticgnn.operator.request import Request
+from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.operator import plain_autograd, reference
+from elasticgnn.operator.request import Request, is_recorded
+from elasticgnn.operator.second_order import Inputs, Settings
 from elasticgnn.operator.shapes import with_runs
 
 
@@ -16,20 +17,30 @@ def refusal(request: Request) -> str | None:
     return None
 
 
+def refusal_of_steps(request: Request) -> str | None:
+    """Why the definition itself has to serve the request."""
+    if request.implementation == "reference":
+        return "implementation='reference' asks for the definition"
+    if is_recorded():
+        return "torch.jit.trace records"
+    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        return "torch.compile or torch.func is watching"
+    if is_batched_or_pushed_forward():
+        return "forward-mode differentiation is watching"
+    if request.steps == 0:
+        return "there is nothing to do"
+    return None if request.form is not None else f"{request.norm!r} is a norm of the caller's own"
+
+
 def run(request: Request) -> Tensor:
     """x after the steps; differentiable in x, weights and step sizes."""
-    x, graph, sizes = request.x, request.graph, request.sizes
-    if plain_steps.refusal(request) is None:
-        return _run_steps(request)
-    options = (request.edge_penalty, request.steps, request.edge_strength)
-    return reference.propagate(with_runs(x), graph, sizes, *options)[0].view(x.shape)
-
-
-def _run_steps(request: Request) -> Tensor:
-    """The same with few operations and a written-out gradient of x."""
-    x, route = request.x, plain_steps.plain_steps(request)
-    if request.gradients == "x":
-        return propagate_saving(x, request.graph, request.sizes, route, request.edge_penalty)
-    out = torch.empty_like(x, memory_format=torch.contiguous_format)
-    route.run(with_runs(x.detach()), with_runs(out), save=False)
-    return out
+    x, graph, sizes, strength = request.x, request.graph, request.sizes, request.edge_strength
+    if refusal_of_steps(request) is not None:
+        options = (request.edge_penalty, request.steps, strength)
+        return reference.propagate(with_runs(x), graph, sizes, *options)[0].view(x.shape)
+    lambda1 = sizes.lambda1
+    if strength is not None:
+        lambda1 = lambda1 * strength.to(x.dtype)[:, None]
+    inputs = Inputs(with_runs(x), *graph._cast(x.dtype), lambda1, *sizes[1:])
+    settings = Settings(graph._tail, graph._head, request.edge_penalty, request.steps)
+    return plain_autograd.propagate(inputs, settings).view(x.shape)

@@ -53,10 +53,10 @@ def iterate(
 ) -> tuple[Tensor, Tensor]:
     """The same from bare tensors; sizes are lambda1, gamma, beta, smoothing (R,).
 
-    `edge_strength` (m,) multiplies lambda1 of each edge.
+    `edge_strength` (m,) multiplies lambda1 of each edge; lambda1 may itself be (m, R).
     With gamma = 1/(1 + lambda2) and L = I - A the first line is gamma X + (1 - gamma) A F.
     """
-    lambda1, gamma, beta, smoothing = (size[:, None] for size in sizes)
+    lambda1, gamma, beta, smoothing = (size[..., None] for size in sizes)
     if edge_strength is not None:
         lambda1 = lambda1 * edge_strength.to(x.dtype)[:, None, None]
     signal = x

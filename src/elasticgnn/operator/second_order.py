@@ -19,7 +19,7 @@ class Inputs(NamedTuple):
     x: Tensor  # (n, R, d)
     weight: Tensor  # (m,)
     scale: Tensor  # (n,)
-    lambda1: Tensor  # (R,), as the three below
+    lambda1: Tensor  # (R,) as the three below, or (m, R) where each edge has its own
     gamma: Tensor
     beta: Tensor
     smoothing: Tensor

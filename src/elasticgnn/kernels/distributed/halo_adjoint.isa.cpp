@@ -31,7 +31,7 @@ HALO_INLINE Derivatives<T> apply_jacobian(const HaloSizes<T>& sizes, const R& ro
     for (int v = 0; v < row.count(); ++v) {
       const Vec a = ascended(v), h = row.load(t, v);
       clamped += (a > radius ? h : Vec{}) - (a < -radius ? h : Vec{});
-      row.store(t, v, (a > radius) | (a < -radius) ? Vec{} : h);
+      row.store(t, v, (a > radius) | (a < -radius) | (radius <= Vec{}) ? Vec{} : h);
     }
     return {R::sum(clamped), T(0)};
   }
@@ -42,7 +42,11 @@ HALO_INLINE Derivatives<T> apply_jacobian(const HaloSizes<T>& sizes, const R& ro
     products += a * row.load(t, v);
   }
   const T length = root(R::sum(squares));
-  if (!(length > sizes.lambda1)) return {};
+  if (!(length > sizes.lambda1)) {
+    // lambda1 = 0 maps every row to zero, a row of zeros too
+    for (int v = 0; !(sizes.lambda1 > T(0)) && v < row.count(); ++v) row.store(t, v, Vec{});
+    return {};
+  }
   const Shrink<T, S> shrink{sizes};
   const T factor = shrink.factor(length), limit = shrink.limit(length), product = R::sum(products);
   const bool falling = S == Shape::fading && limit > T(0) && limit < sizes.lambda1;
@@ -52,7 +56,7 @@ HALO_INLINE Derivatives<T> apply_jacobian(const HaloSizes<T>& sizes, const R& ro
   for (int v = 0; v < row.count(); ++v)
     row.store(t, v, factor * row.load(t, v) + correction * ascended(v));
   const T along = product / length;
-  if (!falling) return {limit > T(0) ? along : T(0), T(0)};
+  if (!falling) return {S == Shape::ball || limit > T(0) ? along : T(0), T(0)};
   return {sizes.start * along,
           (sizes.start_beta * sizes.lambda1 - sizes.slope_beta * length) * along};
 }

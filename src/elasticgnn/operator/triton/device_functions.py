@@ -97,7 +97,8 @@ def apply_jacobian(a, h, radius, start, slope, start_beta, slope_beta, FORM: tl.
     """h (N, S, D) times the Jacobian of `project` at a; h times its slopes in radius and beta."""
     if FORM == BOX:
         above, below = a > radius, a < -radius
-        product = tl.where(above | below, 0.0, h)
+        inside = tl.where(radius > 0.0, 1.0, 0.0)  # lambda1 = 0 maps zeros too to zero
+        product = tl.where(above | below, 0.0, h * inside)
         by_radius = tl.sum(tl.where(above, h, tl.where(below, -h, 0.0)), 2)
         return product, by_radius, by_radius * 0.0
     else:
@@ -108,6 +109,7 @@ def apply_jacobian(a, h, radius, start, slope, start_beta, slope_beta, FORM: tl.
         phi, by_length, by_radius, by_beta = row_profile(
             safe, radius, start, slope, start_beta, slope_beta, FORM
         )
-        factor = tl.where(active, phi / safe, 1.0)
+        inside = tl.where(radius > 0.0, 1.0, 0.0)  # lambda1 = 0 maps rows of zeros too to zero
+        factor = tl.where(active, phi / safe, inside)
         radial = (by_length - factor) * along / safe
         return factor[:, :, None] * h + radial[:, :, None] * a, along * by_radius, along * by_beta

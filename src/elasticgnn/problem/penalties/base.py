@@ -141,3 +141,11 @@ def active_rows(dual: Tensor, radius: Strength) -> tuple[Tensor, Tensor]:
     with torch.no_grad():
         active = torch.linalg.vector_norm(dual, dim=-1, keepdim=True) > radius
     return active, torch.linalg.vector_norm(torch.where(active, dual, 1), dim=-1, keepdim=True)
+
+
+def share_inside(dual: Tensor, radius: Strength) -> Tensor:
+    """What a row that is not active keeps: all of it, but nothing where the radius is 0.
+
+    There the map is zero everywhere, and at a row of zeros too its derivative is 0, not 1.
+    """
+    return (torch.as_tensor(radius, device=dual.device) > 0).to(dual.dtype)

@@ -13,6 +13,7 @@ from elasticgnn.problem.penalties.base import (
     ProjectedPenalty,
     Strength,
     active_rows,
+    share_inside,
 )
 from elasticgnn.problem.penalties.l21 import L21
 
@@ -35,8 +36,8 @@ class FadingPenalty(ProjectedPenalty):
         start, slope, *_ = self.line(beta)
         active, length = active_rows(dual, lambda1)
         fading = (start * lambda1 - slope * length).clamp(min=0)
-        most = torch.as_tensor(lambda1, dtype=dual.dtype, device=dual.device)
-        return dual * torch.where(active, torch.minimum(fading, most) / length, 1)
+        shorter = torch.where(fading > lambda1, lambda1, fading)
+        return dual * torch.where(active, shorter / length, share_inside(dual, lambda1))
 
     @property
     def curvature(self) -> float:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from elasticgnn.problem.penalties.base import ProjectedPenalty, Strength
+from elasticgnn.problem.penalties.base import ProjectedPenalty, Strength, share_inside
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class L1(ProjectedPenalty):
     def project(self, dual: Tensor, lambda1: Strength, beta: Strength) -> Tensor:
         """Entries onto [-lambda1, lambda1]."""
         radius = torch.as_tensor(lambda1, dtype=dual.dtype, device=dual.device)
-        return torch.maximum(torch.minimum(dual, radius), -radius)
+        inside = dual * share_inside(dual, radius)
+        return torch.where(dual.abs() > radius, radius * dual.sign(), inside)
 
     def dual_norm(self, dual: Tensor) -> Tensor:
         """The largest absolute entry of each row."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from elasticgnn.problem.penalties.base import ProjectedPenalty, Strength, active_rows
+from elasticgnn.problem.penalties.base import ProjectedPenalty, Strength, active_rows, share_inside
 
 
 @dataclass(frozen=True)
@@ -24,4 +24,4 @@ class L21(ProjectedPenalty):
     def project(self, dual: Tensor, lambda1: Strength, beta: Strength) -> Tensor:
         """Rows onto the ball of radius lambda1."""
         active, length = active_rows(dual, lambda1)
-        return dual * torch.where(active, lambda1 / length, 1)
+        return dual * torch.where(active, lambda1 / length, share_inside(dual, lambda1))

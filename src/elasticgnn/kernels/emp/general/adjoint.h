@@ -65,13 +65,14 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
   }
 
   // h <- J h for a row zb of length `length`, and the gradients of lambda1 and beta in the map
-  // itself
+  // itself; lambda1 = 0 maps every row to zero, a row of zeros too
   ELASTICGNN_INLINE void apply_jacobian(const Sizes<R>& sizes, N length, Bag<R>& zb, Bag<R>& h,
                                         int block) {
     const N zero{}, one = zero + T(1);
     const N limit = Proj::limit(sizes, length);
     const N inverse = one / larger(length, sizes.tiny);
-    const N ratio = length > limit ? limit * inverse : one;
+    const N inside = sizes.lambda1 > zero ? one : zero;
+    const N ratio = length > limit ? limit * inverse : inside;
     Vec products{};
     for (int v = 0; v < rows.count(); ++v) products += zb[v] * h[v];
     const N along = rows.fold(products) * inverse;  // <u, h>, u = zb / length
@@ -97,7 +98,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
     Vec slope{};
     for (int v = 0; v < rows.count(); ++v) {
       slope += zb[v] > radius ? h[v] : (zb[v] < -radius ? -h[v] : Vec{});
-      h[v] = zb[v] > radius ? Vec{} : (zb[v] < -radius ? Vec{} : h[v]);
+      h[v] = zb[v] > radius ? Vec{} : (zb[v] < -radius ? Vec{} : (radius > Vec{} ? h[v] : Vec{}));
     }
     if (extras.sizes) add(block, kLambda1, rows.fold(slope));
   }
