@@ -56,6 +56,24 @@ def test_numbers_are_learned_and_predicted_with_intervals(files, capsys):
     assert run("report", model, *where, *labels, "--plot", files / "worth.svg") == 2
     assert "--plot must be asked of a model of classes" in capsys.readouterr().err
     check_inspection(model, where, labels, files, capsys)
+    check_explanation(model, where, files, capsys, float(rows[12]["value"]))
+
+
+def check_explanation(model, where, files, capsys, value):
+    capsys.readouterr()
+    words = ("explain", model, where[0], "n12", *where[1:])
+    assert run(*words, "--plot", files / "why.svg") == 0
+    said = capsys.readouterr().out
+    assert float(said.split()[1]) == pytest.approx(value, rel=1e-3)
+    assert "what their edges add:" in said
+    assert "size = 12" in said
+    assert (files / "why.svg").read_text("utf-8").count("<path") > 20
+    assert run(*words, "--json") == 0
+    known = json.loads(capsys.readouterr().out)
+    assert known["value"] == pytest.approx(value, rel=1e-3)
+    assert known["features"][0]["name"] == "size"  # the price is ten times the size
+    assert run(*words, "--class", "dear") == 2
+    assert "--class must be asked of a model of classes" in capsys.readouterr().err
 
 
 def check_inspection(model, where, labels, files, capsys):

@@ -8,7 +8,7 @@ import torch
 from elasticgnn.data import NodeTask, block_model
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training import explain, make_model, trained_on
+from elasticgnn.training import explain, explain_number, make_model, trained_on
 from elasticgnn.training.preparation import fit_preparation
 
 
@@ -93,3 +93,43 @@ def test_what_cannot_be_explained_is_refused():
         explain(linear_model(task), task, 7)
     with pytest.raises(ValueError, match="class must be one of"):
         explain(linear_model(task), task, 0, label="c")
+
+
+def number_model(task):
+    """Deviations are twice the first column, propagated; numbers are 100 + 10 of them."""
+    task = replace(task, class_names=(), values=torch.zeros(7).double())
+    settings = ModelSettings(num_layers=1, dropout=0.0, lambda1=0.3, lambda2=1.0, steps=4)
+    model = make_model(settings, task, torch.Generator())
+    with torch.no_grad():
+        parts = dict(model.named_parameters())
+        parts["backbone.first.weight"].copy_(torch.tensor([[0.0], [2.0], [0.0]]))
+        parts["backbone.first.bias"].zero_()
+    return replace(trained_on(task, model, settings), unit=(100.0, 10.0))
+
+
+def test_a_number_is_explained_in_its_unit():
+    task = planted()
+    trained = number_model(task)
+    known = explain_number(trained, task, 0)
+    said = trained.predict_numbers(task)
+    assert known.value == pytest.approx(float(said.value[0]), abs=1e-5)
+    assert abs(known.value - known.alone) == pytest.approx(float(said.moved[0]), abs=1e-5)
+    assert known.neighbours[0].name == "t"
+    pair = torch.tensor([[0, 1]])
+    without = trained.predict_numbers(task.with_graph(task.graph.with_edges_flipped(pair)))
+    effect = float(said.value[0] - without.value[0])
+    assert known.neighbours[0].effect == pytest.approx(effect, abs=1e-5)
+    assert effect > 0.5
+    assert known.neighbours[0].label == f"{float(said.value[1]):.6g}"
+    lonely = explain_number(trained, task, 5)
+    assert lonely.value == pytest.approx(120, abs=1e-4)
+    assert (lonely.features[0].name, lonely.features[0].value) == ("loud", 1.0)
+    assert lonely.features[0].effect == pytest.approx(20, abs=1e-4)
+
+
+def test_classes_and_numbers_are_not_mixed_up():
+    task = planted()
+    with pytest.raises(ValueError, match="model must predict classes, got one of numbers"):
+        explain(number_model(task), task, 0)
+    with pytest.raises(ValueError, match="must have been trained with --target number"):
+        explain_number(linear_model(task), task, 0)

@@ -14,7 +14,7 @@ from elasticgnn.cli.say import say
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
-    from elasticgnn.training.explanation import Explanation
+    from elasticgnn.training import Explanation, NumberExplanation, TrainedModel
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +41,7 @@ def explain(
 ) -> None:
     """Says by how much each neighbour and each feature moved the prediction of a node.
 
+    In points of probability, or in the unit of the number that a model of --target number predicts.
     Exact: the model is asked again without each edge, and with each feature at its neutral value.
     Example: elasticgnn explain m.st edges.csv acc7 --features features.csv --plot acc7.png
     """
@@ -48,17 +49,14 @@ def explain(
     from elasticgnn.files import check_picture
     from elasticgnn.report.model.neighbourhood import save_explanation
     from elasticgnn.training import TrainedModel
-    from elasticgnn.training import explain as explained
 
     if top < 1:
         raise ValueError(f"top must be >= 1, got {top}")
     if plot is not None:
         check_picture(plot, "plot")
     trained = TrainedModel.load(model)
-    if trained.unit is not None:
-        raise ValueError("model must predict classes to be explained, got one of --target number")
     task = read(edges, features, data_root, layout)
-    known = explained(trained, task, number_of(task, node), label=label)
+    known = explanation_of(trained, task, number_of(task, node), label)
     if plot is not None:
         save_explanation(known, trained.class_names, plot)
     if as_json:
@@ -68,6 +66,19 @@ def explain(
         say(line)
     if plot is not None:
         say(f"wrote the picture to {plot}")
+
+
+def explanation_of(
+    trained: TrainedModel, task: NodeTask, node: int, label: str | None
+) -> Explanation | NumberExplanation:
+    """Why the model gives the node its class, or its number."""
+    from elasticgnn.training import explain, explain_number
+
+    if trained.unit is None:
+        return explain(trained, task, node, label=label)
+    if label is not None:
+        raise ValueError(f"--class must be asked of a model of classes, got {label!r} of numbers")
+    return explain_number(trained, task, node)
 
 
 def number_of(task: NodeTask, name: str) -> int:
@@ -80,16 +91,31 @@ def number_of(task: NodeTask, name: str) -> int:
     return names.index(name)
 
 
-def summary_lines(known: Explanation, top: int) -> list[str]:
-    """The explanation line by line; effects in points of probability."""
+def summary_lines(known: Explanation | NumberExplanation, top: int) -> list[str]:
+    """The explanation line by line; effects in points of probability, or in the number's unit."""
+    from elasticgnn.training import Explanation
+
     near, own = known.neighbours[:top], known.features[:top]
+    if isinstance(known, Explanation):
+        said = f"{known.label} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
+        of = "points"
+    else:
+        said = f"{known.value:.6g} ({known.alone:.6g}"
+        of = "what"
     lines = [
-        f"{known.name}: {known.label} {100 * known.probability:.1f} % "
-        f"({100 * known.alone:.1f} % without any edge)",
-        f"neighbours ({len(near)} of {known.num_neighbours}), points their edges add:",
-        *(f"  {100 * part.effect:+7.2f}  {part.name} ({part.label})" for part in near),
+        f"{known.name}: {said} without any edge)",
+        f"neighbours ({len(near)} of {known.num_neighbours}), {of} their edges add:",
+        *(f"  {amount(known, part.effect)}  {part.name} ({part.label})" for part in near),
     ]
     if known.num_features:
-        lines.append(f"its own features ({len(own)} of {known.num_features}), points they add:")
-        lines += [f"  {100 * part.effect:+7.2f}  {part.name} = {part.value:.6g}" for part in own]
+        lines.append(f"its own features ({len(own)} of {known.num_features}), {of} they add:")
+        lines += [f"  {amount(known, part.effect)}  {part.name} = {part.value:.6g}" for part in own]
     return [*lines, f"method: {known.method}"]
+
+
+def amount(known: Explanation | NumberExplanation, effect: float) -> str:
+    """Points of probability, or what is added to the number."""
+    from elasticgnn.training import Explanation
+
+    is_class = isinstance(known, Explanation)
+    return f"{100 * effect:+7.2f}" if is_class else f"{effect:+.4g}".rjust(9)

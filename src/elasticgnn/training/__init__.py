@@ -2,7 +2,9 @@
 
 from elasticgnn.training.classifier import ElasticGNNClassifier as ElasticGNNClassifier
 from elasticgnn.training.explanation import Explanation as Explanation
+from elasticgnn.training.explanation import NumberExplanation as NumberExplanation
 from elasticgnn.training.explanation import explain as explain
+from elasticgnn.training.explanation import explain_number as explain_number
 from elasticgnn.training.fit import fit as fit
 from elasticgnn.training.history import History as History
 from elasticgnn.training.make_model import make_model as make_model

@@ -119,7 +119,7 @@ def typed_ids(column: pyarrow.ChunkedArray) -> Ids | None:
     if column.null_count:
         return None
     if pyarrow.types.is_integer(column.type):
-        numbers: Ids = column.to_numpy().astype(np.int64)
+        numbers: Ids = column.to_numpy().astype(np.int64, copy=False)
         return numbers if len(numbers) and int(numbers.min()) >= 0 else None
     if not (pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)):
         return None

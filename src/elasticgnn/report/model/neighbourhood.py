@@ -8,23 +8,57 @@ from typing import Any
 import numpy as np
 
 from elasticgnn.report.plot import new_figure, save_whole
-from elasticgnn.training.explanation import Explanation, FeatureEffect
+from elasticgnn.training.explanation import Explanation, NumberExplanation
 
 FOR, AGAINST = "#2459a8", "#c0392b"
 CLASSES = ("#3b7dd8", "#e08a1e", "#2f9e58", "#d64550", "#9a5fd0", "#17a2b8", "#b5651d", "#c04c9d")
 DRAWN, LISTED = 24, 10  # neighbours in the picture, features in the bars
 
 
-def save_explanation(known: Explanation, class_names: tuple[str, ...], path: Path) -> None:
+Known = Explanation | NumberExplanation
+
+
+def save_explanation(known: Known, class_names: tuple[str, ...], path: Path) -> None:
     """The neighbourhood on the left, the node's own features on the right."""
     figure = new_figure(2)
     figure.set_size_inches(10.5, 5)
     ring, bars = figure.subplots(1, 2, width_ratios=[3, 2])
-    draw_ring(ring, known, class_names)
-    draw_bars(bars, known.features[:LISTED])
-    share = f"{100 * known.probability:.1f} % ({100 * known.alone:.1f} % without any edge)"
-    figure.suptitle(f"{plain(known.name)}: {plain(known.label)} {share}", fontsize=11)
+    draw_ring(ring, known, colours_of(known, class_names))
+    draw_bars(bars, known)
+    if isinstance(known, Explanation):
+        said = f"{plain(known.label)} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
+    else:
+        said = f"{known.value:.6g} ({known.alone:.6g}"
+    figure.suptitle(f"{plain(known.name)}: {said} without any edge)", fontsize=11)
     save_whole(figure, path)
+
+
+def centre_label(known: Known) -> str:
+    """What is said of the node, as it is said of its neighbours."""
+    return known.label if isinstance(known, Explanation) else f"{known.value:.6g}"
+
+
+def colours_of(known: Known, class_names: tuple[str, ...]) -> dict[str, Any]:
+    """The colour of each class; of numbers, the larger the darker."""
+    if isinstance(known, Explanation):
+        return {name: CLASSES[k % len(CLASSES)] for k, name in enumerate(class_names)}
+    from matplotlib import colormaps
+
+    said = {label: float(label) for label in (p.label for p in known.neighbours)}
+    said[centre_label(known)] = known.value
+    low, span = min(said.values()), max(said.values()) - min(said.values())
+    shade = colormaps["Blues"]
+    return {label: shade(0.25 + 0.7 * (v - low) / (span or 1.0)) for label, v in said.items()}
+
+
+def effect_text(known: Known, effect: float) -> str:
+    """Points of probability, or what is added to the number."""
+    return f"{100 * effect:+.1f}" if isinstance(known, Explanation) else f"{effect:+.3g}"
+
+
+def unit_word(known: Known) -> str:
+    """What effects are counted in."""
+    return "points" if isinstance(known, Explanation) else "added to the number"
 
 
 def plain(text: str) -> str:
@@ -33,9 +67,8 @@ def plain(text: str) -> str:
     return short.replace("$", r"\$")
 
 
-def draw_ring(axes: Any, known: Explanation, class_names: tuple[str, ...]) -> None:
+def draw_ring(axes: Any, known: Known, colour: dict[str, Any]) -> None:
     """The node in the middle; the wider an edge, the larger its effect."""
-    colour = {name: CLASSES[k % len(CLASSES)] for k, name in enumerate(class_names)}
     shown = known.neighbours[:DRAWN]
     largest = max((abs(part.effect) for part in shown), default=0.0) or 1.0
     for k, part in enumerate(shown):
@@ -44,23 +77,28 @@ def draw_ring(axes: Any, known: Explanation, class_names: tuple[str, ...]) -> No
         width = 0.6 + 5 * abs(part.effect) / largest
         axes.plot([0, x], [0, y], color=FOR if part.effect >= 0 else AGAINST, lw=width, zorder=1)
         axes.scatter([x], [y], s=160, color=colour[part.label], zorder=2, edgecolors="white")
-        text = f"{plain(part.name)}\n{100 * part.effect:+.1f}"
+        text = f"{plain(part.name)}\n{effect_text(known, part.effect)}"
         axes.text(1.2 * x, 1.17 * y, text, ha="center", va="center", fontsize=7)
-    axes.scatter([0], [0], s=420, color=colour[known.label], zorder=3, edgecolors="black")
-    used = list(dict.fromkeys([known.label, *(part.label for part in shown)]))[:8]
-    for name in used:
+    axes.scatter([0], [0], s=420, color=colour[centre_label(known)], zorder=3, edgecolors="black")
+    used = dict.fromkeys([centre_label(known), *(part.label for part in shown)])
+    for name in list(used)[:8] if isinstance(known, Explanation) else sorted(used, key=float)[::7]:
         axes.scatter([], [], color=colour[name], label=plain(name))
-    axes.plot([], [], color=FOR, label="edge speaks for it")
-    axes.plot([], [], color=AGAINST, label="edge speaks against it")
+    is_class = isinstance(known, Explanation)
+    axes.plot([], [], color=FOR, label="edge speaks for it" if is_class else "edge raises it")
+    against = "edge speaks against it" if is_class else "edge lowers it"
+    axes.plot([], [], color=AGAINST, label=against)
     axes.legend(fontsize=7, loc="lower left", frameon=False)
     axes.set(xlim=(-1.5, 1.5), ylim=(-1.4, 1.4), aspect="equal")
-    axes.set_title(f"{len(shown)} of {known.num_neighbours} neighbours, points", fontsize=9)
+    title = f"{len(shown)} of {known.num_neighbours} neighbours, {unit_word(known)}"
+    axes.set_title(title, fontsize=9)
     axes.axis("off")
 
 
-def draw_bars(axes: Any, features: tuple[FeatureEffect, ...]) -> None:
-    """One bar per feature: points of probability that its value adds or takes."""
-    values = [100 * part.effect for part in features]
+def draw_bars(axes: Any, known: Known) -> None:
+    """One bar per feature: what its value adds or takes."""
+    features = known.features[:LISTED]
+    scale = 100 if isinstance(known, Explanation) else 1
+    values = [scale * part.effect for part in features]
     colours = [FOR if value >= 0 else AGAINST for value in values]
     axes.barh(range(len(values)), values, color=colours)
     names = [f"{plain(part.name)} = {part.value:.4g}" for part in features]
@@ -68,4 +106,5 @@ def draw_bars(axes: Any, features: tuple[FeatureEffect, ...]) -> None:
     axes.invert_yaxis()
     axes.axvline(0, color="#777777", lw=0.8)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_title("its own features, points" if features else "no features of its own", fontsize=9)
+    title = f"its own features, {unit_word(known)}" if features else "no features of its own"
+    axes.set_title(title, fontsize=9)

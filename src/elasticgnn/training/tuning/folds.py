@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -32,13 +32,26 @@ Array = NDArray[Any]
 class Division:
     """judges: nodes that no choice has seen; folds: splits of the others into train and val.
 
-    kept: what the winner is trained on in the end.
+    kept: what the winner is trained on in the end; order: whether nodes were dealt at random, or
+    by what only whole groups, or only their time, keep apart.
     """
 
     judges: Tensor
     choosers: Tensor
     folds: tuple[Split, ...]
     kept: Tensor
+    order: Literal["random", "grouped", "time"] = "random"
+
+    @property
+    def judges_are_kept(self) -> bool:
+        """Whether the winner is trained on the judges, too, in the end."""
+        return len(self.kept) > len(self.choosers)
+
+    def trained_without(self, nodes: Tensor, fold: int | None) -> Tensor:
+        """The nodes to train on where `nodes`, of the judges or a fold, are not to be seen."""
+        if self.order == "time":  # nor anything later
+            return self.choosers if fold is None else self.folds[fold].train
+        return self.kept[~torch.isin(self.kept, nodes)]
 
     @property
     def digest(self) -> str:
@@ -62,7 +75,8 @@ def divide(task: NodeTask, rng: np.random.Generator, splitting: Splitting = RAND
         groups = np.array(texts_of(task, splitting.groups, known))
         away = group_parts(groups.tolist(), max(JUDGES, splitting.folds + 1), rng) == 0
         part = group_parts(groups[~away].tolist(), splitting.folds, rng)
-        return division(known, away, folds_of(known[~away], part, splitting.folds))
+        folds = folds_of(known[~away], part, splitting.folds)
+        return replace(division(known, away, folds), order="grouped")
     if splitting.time is not None:
         return by_time(task, known, splitting)
     away = deal(codes, JUDGES, rng) == 0
@@ -141,7 +155,7 @@ def by_time(task: NodeTask, known: Array, splitting: Splitting) -> Division:
     folds = tuple(
         split_of(np.concatenate(blocks[: k + 1]), blocks[k + 1]) for k in range(splitting.folds)
     )
-    return division(known, away, folds)
+    return replace(division(known, away, folds), order="time")
 
 
 def deal(labels: NDArray[np.int64], parts: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -16,7 +16,9 @@ from elasticgnn.training.preparation import Preparation, fit_preparation
 from elasticgnn.training.trained_model import TrainedModel, trained_on
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.calibration import (
+    Calibration,
     conformal_scores,
+    cross_calibrated,
     fit_calibration,
     kept_scores,
 )
@@ -24,6 +26,7 @@ from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.entries import gain, leaderboard_entries
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import RANDOM, Division, divide
+from elasticgnn.training.tuning.held_out import HeldOut, hold_out
 from elasticgnn.training.tuning.judge import Judges
 from elasticgnn.training.tuning.leaderboard import Leaderboard
 from elasticgnn.training.tuning.metrics import Metric, choose_metric, choose_number_metric
@@ -48,7 +51,8 @@ def tune(
 
     One known node in five judges; the others choose family and settings by cross-validation.
     The winner is refitted on all known nodes for as long as the folds selected; its calibration
-    comes from the folds too. How many settings are tried depends on the time, the split does not.
+    comes from further refits, each without the nodes it is asked about. How many settings are
+    tried depends on the time, the split does not.
     A task with `values` is a regression. splitting: by a column, groups or time instead of at
     random; balanced: every class weighs the same in training, however rare. kept_in: a file that
     holds what was measured, from which an interrupted comparison goes on; removed in the end. A
@@ -78,7 +82,7 @@ def tune(
     ranked = ranked if together is None else [together, *ranked[1:]]
     left = 60 * minutes - (time.perf_counter() - began)
     judges = Judges(evaluation, division, left / 2, rng)
-    board = conclude(task, preparation, ranked, judges, began)
+    board = conclude(task, preparation, ranked, judges, began, max(left / 4, 6 * minutes))
     if kept_in is not None:
         kept_in.unlink(missing_ok=True)
     return board
@@ -112,15 +116,16 @@ def conclude(
     ranked: list[Outcome],
     judges: Judges,
     began: float,
+    seconds: float,
 ) -> Leaderboard:
     """The leaderboard of what was measured."""
     best, evaluation = ranked[0], judges.evaluation
     if evaluation.unit is not None:
-        return conclude_numbers(task, preparation, ranked, judges, began)
-    labels = evaluation.truth(torch.from_numpy(best.nodes))
-    calibration = fit_calibration(labels, best.probability)
-    scores = conformal_scores(labels, calibration.apply(best.probability))
-    said = calibration.apply(judges.said_by(best))
+        return conclude_numbers(task, preparation, ranked, judges, began, seconds)
+    held = hold_out(judges, best, seconds)
+    by_choosers, chooser_scores = calibrated(evaluation, held.of_choosers)
+    calibration, scores = calibrated(evaluation, held.calibrating)
+    said = by_choosers.apply(held.judged)
     estimate = judges.estimate(said)
     entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
@@ -135,12 +140,25 @@ def conclude(
         majority=judges.majority(task),
         graph_gain=None if rival is None else gain(judges, best, rival),
         calibration_error=judges.calibration_error(said),
-        coverage=judges.coverage(said, scores),
+        coverage=judges.coverage(said, chooser_scores),
         report=judges.report(said, task.class_names),
         seconds=time.perf_counter() - began,
         curves=best.curves,
     )
     return with_facts(board, task, judges.division)
+
+
+def calibrated(evaluation: Evaluation, held: HeldOut) -> tuple[Calibration, list[float]]:
+    """The calibration of nodes held out, and conformal scores of each by that of the others."""
+    labels = evaluation.truth(torch.from_numpy(held.nodes))
+    fair = cross_calibrated(labels, held.said, held.group)
+    return fit_calibration(labels, held.said), conformal_scores(labels, fair)
+
+
+def errors_of(evaluation: Evaluation, held: HeldOut) -> list[float]:
+    """How far the numbers of nodes held out were from what was said of them, ascending."""
+    truth = evaluation.truth(torch.from_numpy(held.nodes))
+    return kept_scores(np.abs(truth - held.said[:, 0]))
 
 
 def conclude_numbers(
@@ -149,12 +167,12 @@ def conclude_numbers(
     ranked: list[Outcome],
     judges: Judges,
     began: float,
+    seconds: float,
 ) -> Leaderboard:
-    """The leaderboard of a regression: intervals come from the errors on the folds."""
+    """The leaderboard of a regression: intervals come from the errors on nodes held out."""
     best, evaluation = ranked[0], judges.evaluation
-    truth = evaluation.truth(torch.from_numpy(best.nodes))
-    scores = kept_scores(np.abs(truth - best.probability[:, 0]))
-    said = judges.said_by(best)
+    held = hold_out(judges, best, seconds)
+    scores, said = errors_of(evaluation, held.calibrating), held.judged
     estimate = judges.estimate(said)
     entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
@@ -169,7 +187,7 @@ def conclude_numbers(
         majority=judges.majority(task),
         graph_gain=None if rival is None else gain(judges, best, rival),
         calibration_error=None,
-        coverage=judges.interval_coverage(said, scores),
+        coverage=judges.interval_coverage(said, errors_of(evaluation, held.of_choosers)),
         report=judges.number_report(said),
         seconds=time.perf_counter() - began,
         curves=best.curves,

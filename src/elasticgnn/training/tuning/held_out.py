@@ -1,0 +1,96 @@
+"""What the winner says of known nodes that its training did not see."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.outcome import Outcome
+
+Array = NDArray[Any]
+MOST_PIECES = 12  # of one group of nodes
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Outputs for the judges and for the nodes of the folds, each by a model trained without it.
+
+    nodes (k,), said (k, classes) or (k, 1), group (k,): 0 the judges, in their order, f the nodes
+    that fold f - 1 validated on. judges_are_kept: whether the saved model is trained on them, too;
+    else they are a test of one's own, which calibrates nothing.
+    """
+
+    nodes: Array
+    said: Array
+    group: Array
+    judges_are_kept: bool
+
+    @property
+    def judged(self) -> Array:
+        """What was said of the judges."""
+        return self.said[self.group == 0]
+
+    @property
+    def of_choosers(self) -> HeldOut:
+        """The nodes of the folds alone."""
+        return self.part(self.group > 0)
+
+    @property
+    def calibrating(self) -> HeldOut:
+        """The nodes by which the saved model is calibrated."""
+        return self if self.judges_are_kept else self.of_choosers
+
+    def part(self, chosen: NDArray[np.bool_]) -> HeldOut:
+        """Some of the nodes."""
+        rows = self.nodes[chosen], self.said[chosen], self.group[chosen]
+        return HeldOut(*rows, self.judges_are_kept)
+
+
+def hold_out(judges: Judges, best: Outcome, seconds: float) -> HeldOut:
+    """What `best` says of known nodes when it is trained as the saved model is, but without them.
+
+    The folds themselves would not do: their models chose their epochs by these very nodes, and
+    they were trained on fewer labels than the saved one, which makes models that pass labels along
+    edges less sure. Those are asked about few nodes at a time, so that nearly all labels are there.
+    Groups for which the `seconds` are not enough keep what was said on the folds.
+    """
+    division, began = judges.division, time.perf_counter()
+    folds = division.folds[: len(best.scores)]
+    groups = [division.judges, *(fold.val for fold in folds)]
+    ends = np.cumsum([len(fold.val) for fold in folds])[:-1]
+    said = [judges.said_by(best), *np.split(best.probability, ends)]
+    each = time.perf_counter() - began
+    pieces = 1
+    if best.candidate.by_id and division.order == "random":
+        pieces = int(np.clip(seconds / max(each * len(groups), 1e-9), 1, MOST_PIECES))
+    for number, nodes in enumerate(groups):
+        is_over = time.perf_counter() - began + pieces * each > seconds
+        if is_over or (number == 0 and pieces == 1):
+            continue
+        said[number] = said_without(judges, best, number, nodes, pieces)
+    numbers = np.repeat(np.arange(len(groups)), [len(nodes) for nodes in groups])
+    rows = torch.cat(groups).numpy(), np.concatenate(said), numbers
+    return HeldOut(*rows, division.judges_are_kept)
+
+
+def said_without(judges: Judges, best: Outcome, group: int, nodes: Tensor, pieces: int) -> Array:
+    """The outputs for `nodes`, a piece at a time, of models trained on everything else."""
+    division, evaluation = judges.division, judges.evaluation
+    fold = group - 1 if group else None
+    found: list[tuple[Array, Array]] = []
+    for piece in range(pieces):
+        places = torch.arange(piece, len(nodes), pieces)
+        if len(places) == 0:
+            continue
+        model = evaluation.refit(best, division.trained_without(nodes[places], fold))
+        found.append((places.numpy(), evaluation.probability(best.candidate, model, nodes[places])))
+    order = np.argsort(np.concatenate([places for places, _ in found]))
+    said: Array = np.concatenate([part for _, part in found])[order]
+    return said

@@ -1,0 +1,112 @@
+"""Calibration holds for the model that is saved, not only for those of the folds."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from elasticgnn.data import NodeTask
+from elasticgnn.graph import Graph
+from elasticgnn.training.tuning.calibration import conformal_sets
+from elasticgnn.training.tuning.closed_form import PROPAGATION, closed_form_candidates
+from elasticgnn.training.tuning.evaluate import Evaluation
+from elasticgnn.training.tuning.folds import RANDOM, divide
+from elasticgnn.training.tuning.held_out import hold_out
+from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.splitting import Splitting
+from elasticgnn.training.tuning.tune import calibrated
+
+FOREVER = 1e6
+
+
+def weakly_joined(seed, n=3000, classes=8, known=900):
+    """Classes of different size, joined mostly within; the task knows some labels, y has all."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, classes + 1)
+    y = rng.choice(classes, n, p=share / share.sum())
+    ends = rng.integers(0, n, (2, 40 * n))
+    keep = rng.random(ends.shape[1]) < np.where(y[ends[0]] == y[ends[1]], 1.0, 0.08)
+    ends = ends[:, keep & (ends[0] != ends[1])][:, : 4 * n]
+    graph = Graph.from_edge_index(torch.from_numpy(ends), n, undirected=True)
+    labels = torch.full((n,), -1)
+    chosen = torch.from_numpy(rng.permutation(n)[:known])
+    labels[chosen] = torch.from_numpy(y)[chosen]
+    names = tuple(map(str, range(classes)))
+    columns = {"part": tuple("test" if k % 5 == 0 else "train" for k in range(n))}
+    x = torch.from_numpy(rng.normal(size=(n, 2))).float()
+    return NodeTask("weak", graph, x, labels, names, label_columns=columns), y
+
+
+def judged(task, splitting=RANDOM, seed=0):
+    """Label propagation measured on the folds of a division, and its judges."""
+    candidates = closed_form_candidates(has_features=False)
+    loud = next(c for c in candidates if c.family == PROPAGATION and c.gain == 30.0)
+    evaluation = Evaluation(task, "accuracy", seed)
+    division = divide(task, np.random.default_rng(seed), splitting)
+    best = evaluation.measure([loud], division.folds, 1.0)[0]
+    return Judges(evaluation, division, FOREVER, np.random.default_rng(seed)), best
+
+
+def away_from(task, y, judges, best, held):
+    """Coverage of sets asked to hold 90 % on unknown nodes; how much surer the model is there than
+    right, less the same on the nodes held out."""
+    evaluation = judges.evaluation
+    calibration, scores = calibrated(evaluation, held.calibrating)
+    away = (task.labels < 0).nonzero().flatten()
+    model = evaluation.refit(best, judges.division.kept)
+    said = calibration.apply(evaluation.probability(best.candidate, model, away))
+    truth = y[away.numpy()]
+    inside = conformal_sets(said, scores, 0.9)[np.arange(len(truth)), truth].mean()
+    known = task.labels[torch.from_numpy(held.nodes)].numpy()
+    return inside, excess(said, truth) - excess(calibration.apply(held.said), known)
+
+
+def excess(said, truth):
+    """Mean confidence less accuracy."""
+    return said.max(1).mean() - (said.argmax(1) == truth).mean()
+
+
+def test_sets_and_probabilities_are_true_of_the_saved_model_over_many_draws():
+    """Labels that training lacks make label propagation less sure: the folds lack 40 % of them."""
+    found, on_folds = [], []
+    for seed in range(6):
+        task, y = weakly_joined(seed)
+        judges, best = judged(task, seed=seed)
+        found.append(away_from(task, y, judges, best, hold_out(judges, best, FOREVER)))
+        on_folds.append(away_from(task, y, judges, best, hold_out(judges, best, 0.0)))
+    coverage, surer = np.mean(found, axis=0)
+    assert coverage == pytest.approx(0.9, abs=0.015)
+    assert abs(surer) < 0.02
+    assert np.mean(on_folds, axis=0)[1] > 0.03  # what it would be by the folds
+
+
+def test_each_node_is_asked_of_a_model_that_has_not_seen_it():
+    """A node whose class is told twice as loud as all others would be found at once."""
+    task, _ = weakly_joined(0, n=400, known=200)
+    lonely = Graph.from_edge_index(torch.tensor([[0], [1]]), 400, undirected=True)
+    judges, best = judged(replace(task, graph=lonely))
+    held = hold_out(judges, best, FOREVER)
+    truth = task.labels[torch.from_numpy(held.nodes)].numpy()
+    assert sorted(held.nodes.tolist()) == task.labelled.tolist()
+    assert held.nodes[held.group == 0].tolist() == judges.division.judges.tolist()
+    shares = np.bincount(truth) / len(truth)
+    own = held.said[np.arange(len(truth)), truth]
+    assert np.abs(own - shares[truth]).max() < 0.05  # nothing but how frequent the class is
+
+
+def test_a_test_of_ones_own_calibrates_nothing():
+    task, _ = weakly_joined(0, n=400, known=200)
+    judges, best = judged(task, Splitting(parts="part"))
+    held = hold_out(judges, best, FOREVER)
+    assert not set(held.calibrating.nodes.tolist()) & set(judges.division.judges.tolist())
+    assert len(held.judged) == len(judges.division.judges)
+
+
+def test_later_nodes_do_not_teach_what_is_said_of_earlier_ones():
+    task, _ = weakly_joined(0, n=400, known=200)
+    task = replace(task, label_columns={"day": tuple(map(str, range(400)))})
+    division = judged(task, Splitting(time="day"))[0].division
+    for number, fold in enumerate(division.folds):
+        train = division.trained_without(fold.val, number)
+        assert int(train.max()) < int(fold.val.min())
