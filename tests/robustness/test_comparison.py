@@ -58,11 +58,12 @@ def test_worst_is_over_everybodys_flips_and_smaller_budgets():
     assert ("elastic+mcp", "less concave") in routes
     assert not any(row.source == "mlp" for row in rows)
     for model in ("elastic", "gcn", "elastic+mcp"):
-        every = [row.accuracy[model] for row in rows if 0 < row.rate <= 0.2]
+        every = [row.accuracy[model] for row in rows if row.rate <= 0.2]
         assert found[model, "all", "worst", 0.2] == (min(every),)
         assert found[model, "all", "worst", 0.2] <= found[model, "all", "worst", 0.1]
         both = min(found[model, "all", mode, 0.2] for mode in ("transfer", "adaptive"))
-        assert both == found[model, "all", "worst", 0.2]
+        clean = found[model, "all", "clean", 0.0]
+        assert min(both, clean) == found[model, "all", "worst", 0.2]
     clean = found["mlp", "all", "clean", 0.0]
     assert found["mlp", "all", "worst", 0.2] == clean
 
@@ -150,6 +151,16 @@ def test_local_targets_have_the_degrees_wanted_and_are_attacked_alone():
     assert found["gcn", "prbcd", "worst", 2.0] <= found["gcn", "prbcd", "worst", 0.5]
 
 
+def test_clean_accuracy_of_local_attacks_is_that_of_the_targets():
+    task, asked = planted_task(num_nodes=120), plan("gcn,elastic", protocol="local", targets=7)
+    rows = measure_robustness(task, asked).rows()
+    (clean,) = (row for row in rows if row.rate == 0)
+    for value in clean.accuracy.values():
+        assert value * 7 == pytest.approx(round(value * 7))  # a number of sevenths
+    for row in rows:
+        assert row.accuracy[row.source or "gcn"] <= clean.accuracy[row.source or "gcn"]
+
+
 def test_every_model_takes_the_dropout_that_validation_prefers():
     task = planted_task()
     split, training = planted_split(task), TrainingPlan(epochs=4)
@@ -214,6 +225,27 @@ def test_outcome_of_rows_by_hand():
     assert found["a", "prbcd", "adaptive", 0.1] == (0.7,)
     assert found["a", "prbcd", "transfer", 0.1] == (0.6,)
     assert found["a", "prbcd", "worst", 0.2] == (0.6,)  # the smaller budget did better
+
+
+def test_worst_is_never_above_clean():
+    rows = [
+        Row("poisoning", 0, 0.0, "none", "", "", {"a": 0.8}),
+        Row("poisoning", 0, 0.1, "random", "", "", {"a": 0.9}),
+    ]
+    found = by_mode(outcomes(rows))
+    assert found["a", "random", "worst", 0.1] == (0.8,)  # an attacker may flip nothing
+    assert found["a", "random", "transfer", 0.1] == (0.9,)
+
+
+def test_a_seed_that_was_not_attacked_at_a_rate_does_not_count_there():
+    rows = [
+        Row("evasion", 0, 0.1, "prbcd", "a", "itself", {"a": 0.7}),
+        Row("evasion", 0, 0.2, "prbcd", "a", "itself", {"a": 0.5}),
+        Row("evasion", 1, 0.1, "prbcd", "a", "itself", {"a": 0.8}),
+    ]
+    found = by_mode(outcomes(rows))
+    assert found["a", "prbcd", "adaptive", 0.1] == (0.7, 0.8)
+    assert found["a", "prbcd", "adaptive", 0.2] == (0.5,)
 
 
 @pytest.mark.parametrize(

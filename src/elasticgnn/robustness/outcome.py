@@ -14,7 +14,9 @@ class Outcome:
     """Accuracies (one per seed) of a model at one rate.
 
     mode: "clean"; "transfer", the worst over flips found through other models or none; "adaptive",
-    over those through itself and its neighbours; "worst", over all. Flips of smaller budgets count.
+    over those through itself and its neighbours; "worst", over all, and over none: an attacker may
+    leave the graph alone. Flips of smaller budgets count; a seed without a row at the very rate,
+    as an interrupted comparison leaves it, does not.
 
     >>> from elasticgnn.robustness import Outcome
     >>> outcome = Outcome("gcn", "prbcd", "adaptive", 0.05, (0.5, 0.7))
@@ -55,20 +57,25 @@ def outcomes(rows: Iterable[Row]) -> tuple[Outcome, ...]:
         clean = by_seed(row for row in rows if row.rate == 0 and model in row.accuracy)
         found += [Outcome(model, "all", "clean", 0.0, lowest(clean, model))] if clean else []
         for attack in [*attacks, "all"] if len(attacks) > 1 else attacks:
-            mine = [r for r in rows if model in r.accuracy and attack in (r.attack, "all")]
+            kinds = (attack, "none") if attack != "all" else (*attacks, "none")
+            mine = [row for row in rows if model in row.accuracy and row.attack in kinds]
             for mode in MODES:
                 for rate in rates:
-                    part = [r for r in mine if 0 < r.rate <= rate and of_mode(r, model, mode)]
-                    at_rate = by_seed(part)
-                    if any(r.rate == rate for r in part):
-                        values = lowest(at_rate, model)
-                        found.append(Outcome(model, attack, mode, rate, values))
+                    values = lowest(up_to(mine, model, mode, rate), model)
+                    found += [Outcome(model, attack, mode, rate, values)] if values else []
     return tuple(found)
 
 
+def up_to(rows: list[Row], model: str, mode: str, rate: float) -> dict[int, list[Row]]:
+    """The rows of a mode by seed, those of smaller budgets too, where a seed has one at `rate`."""
+    part = [row for row in rows if row.rate <= rate and of_mode(row, model, mode)]
+    seeds = {row.seed for row in part if row.rate == rate}
+    return by_seed(row for row in part if row.seed in seeds)
+
+
 def of_mode(row: Row, model: str, mode: str) -> bool:
-    """Whether the row counts: attacks on others, on the model itself, or all."""
-    return mode == "worst" or (row.source == model) == (mode == "adaptive")
+    """Whether the row counts: attacks on others, on the model itself, or all and the clean one."""
+    return mode == "worst" or (row.rate > 0 and (row.source == model) == (mode == "adaptive"))
 
 
 def by_seed(rows: Iterable[Row]) -> dict[int, list[Row]]:

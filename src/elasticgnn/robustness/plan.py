@@ -81,6 +81,7 @@ class RobustnessPlan:
         bases += [asdict(part.settings) for each in self.models for part in each.variants]
         names = [each.name for each in self.models]
         described = f"{task.fingerprint} {self.protocol} {names} {bases} {efforts} {self.targets}"
+        described += f" {DEGREES}" if self.protocol == "local" else ""
         return hashlib.sha256(described.encode()).hexdigest()[:12]
 
 

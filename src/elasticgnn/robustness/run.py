@@ -110,6 +110,14 @@ def trained_models(contest: Contest) -> dict[Contestant, nn.Module]:
     return trained
 
 
+def attacked_nodes(contest: Contest) -> Tensor:
+    """The nodes that accuracies are of, the clean ones too: the targets where each is alone."""
+    test, plan = contest.split.test, contest.plan
+    if plan.protocol != "local":
+        return test
+    return pick_targets(contest.task, test, plan.targets, contest.generator())
+
+
 def without_nodes(graph: Graph, nodes: Tensor) -> Graph:
     """The graph without the edges of these nodes: they are there, without neighbours."""
     hidden = torch.zeros(graph.num_nodes, dtype=torch.bool)
@@ -121,10 +129,10 @@ def without_nodes(graph: Graph, nodes: Tensor) -> Graph:
 def accuracies(
     contest: Contest, trained: dict[Contestant, nn.Module], graph: Graph
 ) -> dict[str, float]:
-    """Test accuracy of every model on `graph`."""
-    test = contest.split.test
+    """Accuracy of every model on `graph`, of the attacked nodes."""
+    nodes = attacked_nodes(contest)
     return {
-        each.name: Victim(model, contest.task, test).accuracy(graph)
+        each.name: Victim(model, contest.task, nodes).accuracy(graph)
         for each, model in trained.items()
     }
 
@@ -236,7 +244,7 @@ def accuracy_after(contest: Contest, each: Contestant, task: NodeTask) -> float:
 def attack_locally(contest: Contest) -> None:
     """Each target alone, through the model itself; a rate is a share of its degree."""
     trained, plan = trained_models(contest), contest.plan
-    nodes = pick_targets(contest.task, contest.split.test, plan.targets, contest.generator())
+    nodes = attacked_nodes(contest)
     for rate in plan.budgets:
         for method in plan.attacks:
             for source, route, victim in sources(method, trained):
