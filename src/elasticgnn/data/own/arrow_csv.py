@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 LARGE_FILE = 300_000  # bytes from which on loading pyarrow pays
 # point, slash and the digits follow each other; bytes below wrap around, so that one test does
 POINT, ZERO, NINE = (np.uint8(ord(sign)) for sign in ".09")
-BLOCK = 1 << 17  # bytes looked at together, few enough to stay in the cache
+FEW_COLUMNS, MANY_COLUMNS = 1 << 20, 1 << 22  # bytes that pyarrow gives to a thread at a time
+BLOCK = 1 << 17  # bytes looked at together
 NEWLINE = np.uint8(ord("\n"))
 
 
@@ -41,27 +43,43 @@ class PlainFile:
     line: int
     rows: int
 
-    def table(self, *, has_header: bool, texts: list[str] | None = None) -> pyarrow.Table | None:
-        """The columns as pyarrow understands them, those called `texts` as text."""
+    def table(
+        self,
+        *,
+        has_header: bool,
+        texts: Sequence[str] = (),
+        coded: Sequence[str] = (),
+        has_holes: bool = False,
+    ) -> pyarrow.Table | None:
+        """The columns as pyarrow understands them, `texts` as text, `coded` as numbered words.
+
+        has_holes: whether cells such as NA are missing values; else they are words like others,
+        which makes a column of numbers one of text.
+        """
         with optional_imports():
-            from pyarrow import ArrowException, BufferReader
+            from pyarrow import ArrowException, BufferReader, dictionary, int32, string
             from pyarrow import csv as arrow
 
         names = self.first if has_header else [str(k) for k in range(len(self.first))]
         if len(set(names)) != len(names) or any(name != name.strip() for name in names):
             return None
-        missing = sorted({form for word in MISSING for form in (word, word.upper(), word.title())})
+        forms = {form for word in MISSING for form in (word, word.upper(), word.title(), "NaN")}
         try:
             table = arrow.read_csv(
                 BufferReader(self.content),
                 arrow.ReadOptions(
-                    skip_rows=self.line - 1 + has_header, column_names=names, block_size=1 << 22
+                    skip_rows=self.line - 1 + has_header,
+                    column_names=names,
+                    block_size=FEW_COLUMNS if len(names) < 8 else MANY_COLUMNS,
                 ),
                 arrow.ParseOptions(delimiter=self.delimiter, newlines_in_values=False),
                 arrow.ConvertOptions(
-                    null_values=[*missing, "NaN"],
-                    strings_can_be_null=True,
-                    column_types=dict.fromkeys(texts or [], "string"),
+                    null_values=sorted(forms) if has_holes else [],
+                    strings_can_be_null=has_holes,
+                    column_types={
+                        **dict.fromkeys(texts, string()),
+                        **dict.fromkeys(coded, dictionary(int32(), string())),
+                    },
                 ),
             )
         except (ArrowException, OSError):
@@ -71,9 +89,13 @@ class PlainFile:
     def has_leading_zeros(self) -> bool:
         """Whether a number such as 007 occurs, which is another id than 7."""
         signs = np.frombuffer(self.content, dtype=np.uint8)
-        blocks = (signs[start : start + BLOCK + 2] for start in range(0, len(signs), BLOCK))
         at_once = len(signs) > 1 and bool(signs[0] == ZERO and signs[1] - ZERO <= NINE - ZERO)
-        return at_once or any(map(begins_with_zero, blocks))
+        return at_once or any(map(begins_with_zero, blocks(signs, 2)))
+
+
+def blocks(signs: NDArray[np.uint8], overlap: int = 0) -> Iterator[NDArray[np.uint8]]:
+    """The signs in parts that stay in the cache, each with the first ones of the next."""
+    return (signs[start : start + BLOCK + overlap] for start in range(0, len(signs), BLOCK))
 
 
 def begins_with_zero(signs: NDArray[np.uint8]) -> bool:
@@ -101,7 +123,8 @@ def open_plain(path: Path, *, smallest: int = LARGE_FILE) -> PlainFile | None:
     if b"\0" in content[:4096] or delimiter == ";" or not text.strip() or text.count('"') % 2:
         return None
     first = [cell.strip() for cell in next(csv.reader(io.StringIO(text), delimiter=delimiter))]
-    ends = int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == NEWLINE))
+    signs = np.frombuffer(content, dtype=np.uint8)
+    ends = sum(int(np.count_nonzero(part == NEWLINE)) for part in blocks(signs))
     rows = ends + (not content.endswith(b"\n")) - (line - 1)
     return PlainFile(path, content, delimiter, first, line, rows) if len(first) > 1 else None
 

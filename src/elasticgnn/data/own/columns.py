@@ -161,6 +161,21 @@ def column_texts(column: pyarrow.ChunkedArray) -> list[str]:
     return [cell_text(cell) for cell in column.to_pylist()]
 
 
+def coded_texts(column: pyarrow.ChunkedArray) -> tuple[list[str], NDArray[np.integer[Any]]]:
+    """The different cells of a column as text, and the place of each row's among them (n,)."""
+    with optional_imports():
+        import pyarrow
+
+    is_coded = pyarrow.types.is_dictionary(column.type)
+    coded = column if is_coded else column.dictionary_encode("encode")
+    coded = coded.unify_dictionaries().combine_chunks()
+    coded = coded.combine_chunks() if isinstance(coded, pyarrow.ChunkedArray) else coded
+    words = [cell_text(word) for word in coded.dictionary.to_pylist()]
+    if not coded.null_count:
+        return words, coded.indices.to_numpy()
+    return [*words, ""], coded.indices.fill_null(len(words)).to_numpy()
+
+
 def all_finite(values: Numbers) -> bool:
     """Whether the sum is finite, which is quicker than to look at each; False may be too large."""
     with np.errstate(over="ignore"):

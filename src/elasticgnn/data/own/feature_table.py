@@ -74,7 +74,7 @@ def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
     if has_header:
         id_column = chosen(Table(path, header, [], []), layout.id, IDS) or 0
     name = plain.first[id_column] if has_header else str(id_column)
-    content = plain.table(has_header=has_header, texts=[name])
+    content = plain.table(has_header=has_header, texts=[name], has_holes=True)
     if content is None:
         return None
     ids = typed_ids(content.column(id_column))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elasticgnn.data.own.arrow_csv import open_plain
-from elasticgnn.data.own.columns import column_texts
+from elasticgnn.data.own.columns import coded_texts
 from elasticgnn.data.own.edge_table import has_digit, typed_ids
 from elasticgnn.data.own.feature_table import IDS, id_cells
 from elasticgnn.data.own.ids import all_differ, id_array
@@ -18,7 +18,7 @@ from elasticgnn.data.own.layout import (
     position_of,
     unused_columns,
 )
-from elasticgnn.data.own.records import LabelRows
+from elasticgnn.data.own.records import CodedNames, LabelRows
 from elasticgnn.data.own.table import (
     Table,
     is_missing,
@@ -74,7 +74,9 @@ def read_typed_labels(path: Path, layout: TableLayout) -> LabelRows | None:
     columns = named_columns(path, header, layout)
     if columns is None:
         return None
-    table = plain.table(has_header=True, texts=[plain.first[k] for k in columns])
+    place, label = (plain.first[k] for k in columns)
+    texts = [place] if plain.has_leading_zeros() else []
+    table = plain.table(has_header=True, texts=texts, coded=[label])
     first = plain.line + 1
     return None if table is None else labels_of_columns(path, table, header, first, layout)
 
@@ -99,14 +101,14 @@ def labels_of_columns(
     ids = typed_ids(content.column(place))
     if ids is None or not all_differ(ids):
         return None
-    texts = column_texts(content.column(label))
-    name = {text: None if is_missing(text.strip()) else text.strip() for text in set(texts)}
+    texts, codes = coded_texts(content.column(label))
+    words = [None if is_missing(text.strip()) else text.strip() for text in texts]
     table = Table(path, header, [], [])
     return LabelRows(
         path,
         ids,
-        [name[text] for text in texts],
-        range(first_row, first_row + len(texts)),
+        CodedNames(words, codes),
+        range(first_row, first_row + len(codes)),
         table.column_name(label),
         table.column_name(place),
         unused_columns(table, {place, label}),

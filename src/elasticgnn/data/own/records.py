@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +45,35 @@ class FeatureRows:
     missing: Tensor | None = None
 
 
+class CodedNames(Sequence[str | None]):
+    """Names of which many are equal: `words`, and the place among them of each row's (n,)."""
+
+    def __init__(self, words: Sequence[str | None], codes: NDArray[np.integer[Any]]) -> None:
+        self.words, self.codes = words, codes
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, row: int) -> str | None: ...
+    @overload
+    def __getitem__(self, row: slice) -> CodedNames: ...
+    def __getitem__(self, row: int | slice) -> str | CodedNames | None:
+        if isinstance(row, slice):
+            return CodedNames(self.words, self.codes[row])
+        return self.words[self.codes[row]]
+
+    def __iter__(self) -> Iterator[str | None]:
+        return map(self.words.__getitem__, self.codes.tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class LabelRows:
     """One class name, or None, per listed node; extra: further columns that were asked for."""
 
     path: Path
     ids: Ids
-    names: list[str | None]
+    names: Sequence[str | None]
     line: Sequence[int]
     column: str = "label"
     id_column: str = "id"
