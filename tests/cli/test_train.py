@@ -4,10 +4,12 @@ import csv
 import json
 
 import pytest
+import torch
 
 from elasticgnn.attack.shipped import shipped
 from elasticgnn.cli.__main__ import main
-from elasticgnn.data import Split, load
+from elasticgnn.cli.train import draw_splits
+from elasticgnn.data import Split, block_model, load
 from elasticgnn.training import TrainedModel
 from training_task import small_task
 
@@ -183,3 +185,13 @@ def test_concavity_reaches_the_model_and_is_refused_for_convex_norms(capsys, tmp
     assert TrainedModel.load(path).model.penalty.concavity == 4.5
     assert run("train", "cora", *QUICK, "--concavity", 4.5) == 2
     assert "concavity must be None for norm 'l21'" in capsys.readouterr().err
+
+
+def test_own_files_of_very_many_nodes_are_split_once(monkeypatch):
+    """Ten trainings on half a million nodes would take ten times as long."""
+    task = block_model([20, 20], torch.Generator().manual_seed(0))
+    assert len(draw_splits(task, None, 0, own=True)) == 10
+    monkeypatch.setattr("elasticgnn.cli.train.MANY_NODES", 39)
+    assert len(draw_splits(task, None, 0, own=True)) == 1
+    assert len(draw_splits(task, 3, 0, own=True)) == 3
+    assert len(draw_splits(load("cora"), None, 0, own=False)) == 10

@@ -27,6 +27,7 @@ SETTINGS = (
 )
 PAPER_STRENGTH, OWN_STRENGTH = 3.0, 1.0  # both lambdas; unknown graphs are trusted less
 
+SPLITS, MANY_NODES = 10, 100_000
 Epochs = Annotated[int, typer.Option(help="at most this many epochs")]
 
 
@@ -43,7 +44,10 @@ def train(
     model: Annotated[str, typer.Option(help="elastic, mlp, gcn, gat, cheb, sage, appnp or sgc")] = (
         "elastic"
     ),
-    splits: Annotated[int, typer.Option(help="number of random splits")] = 10,
+    splits: Annotated[
+        int | None,
+        typer.Option(help="random splits (default: 10; one beyond 100,000 nodes of own files)"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="fixes splits, weights and dropout")] = 0,
     lambda1: Annotated[
         float | None, typer.Option(help="weight of the edge norm (default: 3; own files: 1)")
@@ -215,12 +219,17 @@ def is_given(context: typer.Context, option: str) -> bool:
     return source is not None and source.name != "DEFAULT"
 
 
-def draw_splits(task: NodeTask, count: int, seed: int, *, own: bool) -> list[Split]:
-    """The paper's splits for its data sets; 60/20/20 of the known nodes for one's own."""
+def draw_splits(task: NodeTask, count: int | None, seed: int, *, own: bool) -> list[Split]:
+    """The paper's splits for its data sets; 60/20/20 of the known nodes for one's own.
+
+    A split of very many nodes measures well enough alone, and ten would take ten times as long.
+    """
     import torch
 
     from elasticgnn.data import paper_split, share_split
 
+    if count is None:
+        count = 1 if own and task.num_nodes > MANY_NODES else SPLITS
     if count < 1:
         raise ValueError(f"splits must be >= 1, got {count}")
     generator = torch.Generator().manual_seed(seed)
