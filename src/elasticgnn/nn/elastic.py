@@ -24,6 +24,8 @@ class ElasticGNN(Propagated):
     one that does not begin with a `FeatureLinear` gets sparse features as a dense matrix, and one
     whose forward takes an `edge_index` (a GCNConv, a torch_geometric Sequential) sees the graph.
     The penalty is given whole, or by its parts lambda1, lambda2, norm and concavity.
+    directed="symmetrize" reads an edge with one direction only (sampled neighbours) as if it had
+    both.
 
     >>> from elasticgnn.nn import ElasticGNN
     >>> network = ElasticGNN(16, 8, 2, lambda1=3.0, lambda2=0.0).eval()
@@ -48,6 +50,7 @@ class ElasticGNN(Propagated):
         norm: str | EdgePenalty | None = None,
         concavity: float | None = None,
         learnable: bool | str = False,
+        directed: str = "error",
     ) -> None:
         super().__init__()
         given: dict[str, Any] = {
@@ -67,7 +70,8 @@ class ElasticGNN(Propagated):
             )
         self.backbone = backbone
         own = replace(ElasticPenalty(), **given) if penalty is None else penalty
-        self.propagation = propagation(own, K, learnable=learnable, channels=out_channels)
+        options: dict[str, Any] = {"learnable": learnable, "directed": directed}
+        self.propagation = propagation(own, K, channels=out_channels, **options)
 
     @property
     def penalty(self) -> ElasticPenalty:
@@ -155,7 +159,12 @@ def takes_sparse(backbone: nn.Module) -> bool:
 
 
 def propagation(
-    penalty: ElasticPenalty, K: int, *, learnable: bool | str = False, channels: int | None = None
+    penalty: ElasticPenalty,
+    K: int,
+    *,
+    learnable: bool | str = False,
+    channels: int | None = None,
+    directed: str = "error",
 ) -> EMP:
     """The layer of `penalty`; Parameters among its strengths are the layer's own."""
     lambda1, lambda2 = (
@@ -164,4 +173,4 @@ def propagation(
     )
     own = channels if learnable == "channel" else None
     options: dict[str, Any] = {"concavity": penalty.concavity, "channels": own}
-    return EMP(K, lambda1, lambda2, penalty.norm, learnable, **options)
+    return EMP(K, lambda1, lambda2, penalty.norm, learnable, directed=directed, **options)

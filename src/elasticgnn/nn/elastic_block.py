@@ -1,6 +1,7 @@
 """Elastic steps between the layers of a network."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -36,13 +37,16 @@ class ElasticBlock(nn.Module):
         activation: str = "relu",
         residual: bool = True,
         learnable: bool | str = False,
+        directed: str = "error",
     ) -> None:
         super().__init__()
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation must be one of {(*ACTIVATIONS,)}, got {activation!r}")
         self.linear = nn.Linear(in_channels, out_channels)
         own = ElasticPenalty(0.3, 3.0) if penalty is None else penalty
-        self.propagation = propagation(own, K, learnable=learnable, channels=out_channels)
+        self.propagation = propagation(
+            own, K, learnable=learnable, channels=out_channels, directed=directed
+        )
         self.activation = activation
         same = in_channels == out_channels
         shortcut = nn.Identity() if same else nn.Linear(in_channels, out_channels, bias=False)
@@ -89,6 +93,7 @@ class ElasticStack(nn.Module):
         residual: bool = True,
         dropout: float = 0.5,
         learnable: bool | str = False,
+        directed: str = "error",
     ) -> None:
         super().__init__()
         if jump not in JUMPS:
@@ -96,8 +101,9 @@ class ElasticStack(nn.Module):
         if num_layers < 1:
             raise ValueError(f"num_layers must be >= 1, got {num_layers}")
         widths = [in_channels, *[hidden_channels] * (num_layers - 1)]
+        options: dict[str, Any] = {"learnable": learnable, "directed": directed}
         self.blocks = nn.ModuleList(
-            ElasticBlock(width, hidden_channels, penalty, K, residual=residual, learnable=learnable)
+            ElasticBlock(width, hidden_channels, penalty, K, residual=residual, **options)
             for width in widths
         )
         self.jump, self.dropout = jump, nn.Dropout(dropout)

@@ -12,6 +12,7 @@ from elasticgnn.graph import Graph
 from elasticgnn.graph.checks import DIRECTED
 from elasticgnn.graph.graph import NORMALIZATIONS
 from elasticgnn.graph.merge import Edges
+from elasticgnn.nn.checks import check_choice, checked_channels
 from elasticgnn.nn.graph_input import as_graph, merged_values
 from elasticgnn.nn.reading import Reading
 from elasticgnn.nn.scriptable import ScriptableEMP
@@ -25,6 +26,7 @@ from elasticgnn.problem import EdgePenalty, ElasticPenalty
 from elasticgnn.problem.step_sizes import step_sizes
 
 LEARNABLE = (False, "scalar", "channel")
+STRENGTHS = ("lambda1", "lambda2")
 
 
 class EMP(nn.Module):
@@ -71,16 +73,16 @@ class EMP(nn.Module):
             raise ValueError(f"K must be an integer >= 0, got {K!r}")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout must lie in [0, 1), got {dropout}")
-        _check_choice("normalization", normalization, NORMALIZATIONS)
-        _check_choice("directed", directed, DIRECTED)
-        _check_choice("memory", memory, MEMORY_MODES)
-        _check_choice("implementation", implementation, IMPLEMENTATIONS)
+        check_choice("normalization", normalization, NORMALIZATIONS)
+        check_choice("directed", directed, DIRECTED)
+        check_choice("memory", memory, MEMORY_MODES)
+        check_choice("implementation", implementation, IMPLEMENTATIONS)
         self.K, self.gamma, self.beta = K, gamma, beta
         self.dropout, self.memory, self.implementation = dropout, memory, implementation
         self.reading = Reading(normalization, directed)
         self.learnable = "scalar" if learnable is True else learnable
-        _check_choice("learnable", self.learnable, LEARNABLE)
-        self.channels = _checked_channels(channels, self.learnable)
+        check_choice("learnable", self.learnable, LEARNABLE)
+        self.channels = checked_channels(channels, self.learnable)
         first = self._own_strength("lambda1", lambda1, learnable)
         second = self._own_strength("lambda2", lambda2, learnable)
         self.initial = ElasticPenalty(first, second, norm, concavity)
@@ -110,14 +112,19 @@ class EMP(nn.Module):
                 start = torch.tensor(self.initial.strengths).log()
                 self.log_lambda.copy_(start if self.channels is None else start[:, None])
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in STRENGTHS and self.__dict__.get("learnable"):
+            raise AttributeError(f"{name} is learned here as exp(log_lambda): set log_lambda")
+        super().__setattr__(name, value)
+
     @property
     def penalty(self) -> ElasticPenalty:
         """The penalty of the next forward pass, with the strengths as trained so far."""
         if self.learnable:
             lambda1, lambda2 = self.log_lambda.exp()
         else:
-            lambda1 = self._parameters.get("lambda1", self.initial.lambda1)
-            lambda2 = self._parameters.get("lambda2", self.initial.lambda2)
+            # a Parameter, what a parametrization or a replica has in its place, or a number set
+            lambda1, lambda2 = (getattr(self, n, getattr(self.initial, n)) for n in STRENGTHS)
             if lambda1 is self.initial.lambda1 and lambda2 is self.initial.lambda2:
                 return self.initial
         return ElasticPenalty(lambda1, lambda2, self.initial.norm, self.initial.concavity)
@@ -240,10 +247,16 @@ class EMP(nn.Module):
         edges = torch.stack([graph.tail, graph.head])
         return Smoothed(shaped(state.signal), shaped(state.dual), edges)
 
+    def _numbers_set(self) -> dict[str, float]:
+        """Strengths set on the layer after it was built."""
+        own = {name: self.__dict__.get(name) for name in STRENGTHS}
+        return {name: value for name, value in own.items() if isinstance(value, int | float)}
+
     def get_extra_state(self) -> Tensor:
         """K and the penalty as bytes: formats that hold tensors alone can hold them."""
         penalty = self.initial
-        values = [self.K, *penalty.strengths, penalty.name, penalty.concavity]
+        strengths = {**dict(zip(STRENGTHS, penalty.strengths, strict=True)), **self._numbers_set()}
+        values = [self.K, *strengths.values(), penalty.name, penalty.concavity]
         return torch.tensor(list(json.dumps(values).encode()), dtype=torch.uint8)
 
     def set_extra_state(self, state: Tensor) -> None:
@@ -251,6 +264,8 @@ class EMP(nn.Module):
         K, lambda1, lambda2, norm, concavity = json.loads(bytes(state.tolist()))
         # a penalty of the user's own is code, of which the file has the name
         norm = self.initial.norm if self.initial.name == norm else norm
+        for name in self._numbers_set():
+            delattr(self, name)
         self.K, self.initial = K, ElasticPenalty(lambda1, lambda2, norm, concavity)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
@@ -261,14 +276,15 @@ class EMP(nn.Module):
     def __prepare_scriptable__(self) -> ScriptableEMP:
         """What torch.jit.script compiles in place of this layer."""
         form = self.initial.edge_penalty.form
-        plain = not self.learnable and not self._parameters and self.reading == Reading()
+        fixed = not any(isinstance(getattr(self, name, None), Tensor) for name in STRENGTHS)
+        plain = fixed and not self.learnable and self.reading == Reading()
         if not plain or self.dropout > 0 or form not in ("ball", "box"):
             raise NotImplementedError(
                 "torch.jit.script takes EMP with fixed strengths, norm 'l21' or 'l1', degree "
                 "normalization and no dropout; torch.compile and torch.export take all"
             )
         like = torch.empty(0, dtype=torch.float64)
-        sizes = step_sizes(self.initial, 2.0, like, gamma=self.gamma, beta=self.beta)
+        sizes = step_sizes(self.penalty, 2.0, like, gamma=self.gamma, beta=self.beta)
         lambda1, gamma, beta, smoothing = sizes.numbers[0]
         return ScriptableEMP(self.K, (lambda1, gamma, beta, smoothing), form)
 
@@ -282,19 +298,3 @@ class EMP(nn.Module):
             f"K={self.K}, lambda1={lambda1:g}, lambda2={lambda2:g}, norm={self.initial.name!r}, "
             f"{concavity}learnable={self.learnable!r}, dropout={self.dropout:g}"
         )
-
-
-def _checked_channels(channels: int | None, learnable: bool | str) -> int | None:
-    if (learnable == "channel") != (channels is not None):
-        raise ValueError(
-            "channels must be given where learnable is 'channel' and nowhere else, "
-            f"got {channels} with learnable={learnable!r}"
-        )
-    if channels is not None and channels < 1:
-        raise ValueError(f"channels must be an integer >= 1, got {channels}")
-    return channels
-
-
-def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {choices}, got {value!r}")

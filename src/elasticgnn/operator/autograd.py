@@ -61,11 +61,25 @@ class _Propagate(torch.autograd.Function):
         if is_many(grad):
             (x,) = ctx.saved_tensors
             return _plain_gradient(grad, x, ctx.constants, ctx.settings), None, None, None
-        if not torch.is_grad_enabled():  # what was saved is not even looked at
-            return run_backward(grad, ctx.route, ctx.saved), None, None, None
+        saved = _take_saved(ctx)
+        if not torch.is_grad_enabled():  # what torch saved is not even looked at
+            return run_backward(grad, ctx.route, saved), None, None, None
         apply: Any = _Adjoint.apply
-        rest = (ctx.route, ctx.saved, ctx.constants, ctx.settings)
+        rest = (ctx.route, saved, ctx.constants, ctx.settings)
         return apply(grad, *ctx.saved_tensors, *rest), None, None, None
+
+
+def _take_saved(ctx: Any) -> Any:
+    """What the loops saved, which is let go as torch lets go of saved tensors."""
+    saved = ctx.saved
+    if saved is None:
+        raise RuntimeError(
+            "the backward pass goes through elastic message passing a second time, and what was "
+            "saved for it was freed after the first: ask the first for retain_graph=True"
+        )
+    if not torch._C._autograd._get_current_graph_task_keep_graph():
+        ctx.saved = None
+    return saved
 
 
 class _Adjoint(torch.autograd.Function):

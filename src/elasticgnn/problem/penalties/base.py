@@ -136,16 +136,17 @@ class ProjectedPenalty(EdgePenalty):
 def active_rows(dual: Tensor, radius: Strength) -> tuple[Tensor, Tensor]:
     """Which rows are longer than `radius`, and their lengths; for the others some number > 0.
 
-    A row of zeros has a length without a second derivative: it must not even be computed.
+    A row of zeros has a length without a second derivative: it must not even be computed. A row
+    that holds a NaN is active, so that none of its entries looks as if it were known.
     """
     with torch.no_grad():
-        active = torch.linalg.vector_norm(dual, dim=-1, keepdim=True) > radius
+        active = ~(torch.linalg.vector_norm(dual, dim=-1, keepdim=True) <= radius)
     return active, torch.linalg.vector_norm(torch.where(active, dual, 1), dim=-1, keepdim=True)
 
 
-def share_inside(dual: Tensor, radius: Strength) -> Tensor:
+def share_inside(dual: Tensor, radius: Strength) -> Strength:
     """What a row that is not active keeps: all of it, but nothing where the radius is 0.
 
     There the map is zero everywhere, and at a row of zeros too its derivative is 0, not 1.
     """
-    return (torch.as_tensor(radius, device=dual.device) > 0).to(dual.dtype)
+    return (radius > 0).to(dual.dtype) if isinstance(radius, Tensor) else float(radius > 0)
