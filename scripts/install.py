@@ -25,7 +25,7 @@ PIP += ["--no-input", "--progress-bar=off"]
 # processes of the demo need not do it each for itself.
 IMPORT = """
 import contextlib, importlib
-for name in ("torch_geometric.nn", "matplotlib.figure", "rich.table", "scipy.sparse", "typer"):
+for name in ("torch", "matplotlib.figure", "rich.table", "scipy.sparse", "typer"):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 """

@@ -8,7 +8,16 @@ import torch_geometric.nn as pyg
 
 from elasticgnn import ElasticPenalty
 from elasticgnn.features import DropoutNoise
-from elasticgnn.nn import MLP, MODEL_NAMES, ElasticGNN, ModelSettings, build_model
+from elasticgnn.nn import (
+    GCN,
+    MLP,
+    MODEL_NAMES,
+    ElasticGNN,
+    FeatureLinear,
+    ModelSettings,
+    build_model,
+)
+from elasticgnn.nn.build import build_weights
 from training_task import small_task
 
 TASK = small_task()
@@ -49,6 +58,32 @@ def test_same_noise_same_output_other_noise_another(name):
     one, again, other = (model(X, GRAPH, noise=DropoutNoise(seed)) for seed in (1, 1, 2))
     assert torch.equal(one, again)
     assert not torch.equal(one, other)
+
+
+@pytest.mark.parametrize("sizes", [(40, 64, 7), (5, 3, 2), (16, 8, 33)])
+def test_gcn_starts_where_layers_of_torch_geometric_start(sizes):
+    inputs, hidden, outputs = sizes
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(4)
+        model, after = GCN(*sizes), torch.rand(1)
+        torch.default_generator.manual_seed(4)
+        pyg.GCNConv(hidden, hidden)
+        second = pyg.GCNConv(hidden, outputs)
+        linear = FeatureLinear(inputs, hidden, bias=False, glorot=True)
+        assert torch.equal(after, torch.rand(1))
+    assert torch.equal(model.linear.weight, linear.weight)
+    assert torch.equal(model.second.lin.weight, second.lin.weight)
+    assert not model.first.bias.any()
+    assert not model.second.bias.any()
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_weights_drawn_alone_are_those_of_the_model(name):
+    sizes = X.shape[1], 3
+    drawn = build_weights(ModelSettings(name), *sizes, torch.Generator().manual_seed(1))
+    expected = built(name).state_dict()
+    assert drawn.keys() == expected.keys()
+    assert all(torch.equal(drawn[key], value) for key, value in expected.items())
 
 
 @pytest.mark.parametrize("name", ["elastic", "appnp", "gcn", "sgc", "cheb"])

@@ -1,14 +1,17 @@
 """Models by their settings."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from elasticgnn.features.dropout import draw_seed
 from elasticgnn.nn.appnp import APPNP
 from elasticgnn.nn.cheb import ChebNet
 from elasticgnn.nn.elastic import ElasticGNN
 from elasticgnn.nn.gat import GAT
-from elasticgnn.nn.gcn import GCN
+from elasticgnn.nn.gcn import GCN, draw_gcn
 from elasticgnn.nn.mlp import MLP
 from elasticgnn.nn.sage import GraphSAGE
 from elasticgnn.nn.settings import ModelSettings
@@ -25,10 +28,26 @@ def build_model(
     >>> build_model(ModelSettings("sgc"), 16, 2, generator).K
     2
     """
-    # Layers initialise themselves from torch's global state, which is borrowed and given back.
+    with borrowed_state(generator):
+        return construct(settings, in_channels, out_channels)
+
+
+def build_weights(
+    settings: ModelSettings, in_channels: int, out_channels: int, generator: torch.Generator
+) -> dict[str, Tensor]:
+    """The weights of `build_model`'s model by name; a GCN's without torch_geometric."""
+    with borrowed_state(generator):
+        if settings.name == "gcn":
+            return draw_gcn(in_channels, settings.hidden_channels, out_channels)
+        return construct(settings, in_channels, out_channels).state_dict()
+
+
+@contextmanager
+def borrowed_state(generator: torch.Generator) -> Iterator[None]:
+    """torch's global state, from which layers initialise themselves, seeded by `generator`."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(draw_seed(generator))
-        return construct(settings, in_channels, out_channels)
+        yield
 
 
 def construct(s: ModelSettings, in_channels: int, out_channels: int) -> nn.Module:

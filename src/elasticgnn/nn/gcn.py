@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from elasticgnn.extras import optional_imports
 from elasticgnn.features.dropout import DropoutNoise
@@ -28,11 +29,14 @@ class GCN(TwoConvolutions):
         with optional_imports():
             from torch_geometric.nn import GCNConv
 
-        first = GCNConv(hidden_channels, hidden_channels)
+        weights = draw_gcn(in_channels, hidden_channels, out_channels)
+        with torch.random.fork_rng(devices=[]):  # what the layers draw themselves is replaced
+            first = GCNConv(hidden_channels, hidden_channels)
+            second = GCNConv(hidden_channels, out_channels)
+            linear = FeatureLinear(in_channels, hidden_channels, bias=False, glorot=True)
         first.lin = NoLinear()
-        second = GCNConv(hidden_channels, out_channels)
-        linear = FeatureLinear(in_channels, hidden_channels, bias=False, glorot=True)
         super().__init__(linear, first, second, dropout)
+        self.load_state_dict(weights)
 
     def convolve_prepared(
         self, layer: Any, hidden: Tensor, prepared: GraphMatrix, noise: DropoutNoise | None = None
@@ -40,3 +44,25 @@ class GCN(TwoConvolutions):
         """A hidden W + b with the prepared, normalised A."""
         convolved: Tensor = prepared @ layer.lin(hidden) + layer.bias
         return convolved
+
+
+def draw_gcn(in_channels: int, hidden_channels: int, out_channels: int) -> dict[str, Tensor]:
+    """The weights of a new GCN by their names in it, from torch's global state.
+
+    Batches of GCNs begin with these and need no torch_geometric, whose import takes seconds.
+    """
+    # GCNConv draws its weights twice, the first layer's for nothing: seeds keep their networks.
+    for unused in (hidden_channels, hidden_channels, out_channels):
+        glorot(unused, hidden_channels)
+    second = glorot(out_channels, hidden_channels)
+    return {
+        "linear.weight": glorot(in_channels, hidden_channels),
+        "first.bias": torch.zeros(hidden_channels),
+        "second.bias": torch.zeros(out_channels),
+        "second.lin.weight": second,
+    }
+
+
+def glorot(rows: int, columns: int) -> Tensor:
+    """A matrix drawn uniformly from ±sqrt(6 / (rows + columns))."""
+    return nn.init.xavier_uniform_(torch.empty(rows, columns))

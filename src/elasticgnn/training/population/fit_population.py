@@ -12,6 +12,7 @@ from elasticgnn.data import NodeTask
 from elasticgnn.features import SparseFeatures, draw_seed
 from elasticgnn.kernels import native, warn_once_if_missing
 from elasticgnn.nn import ModelSettings
+from elasticgnn.nn.build import build_weights
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.training.batch_form import batch_form
 from elasticgnn.training.history import History
@@ -147,7 +148,7 @@ def new_batch(
     seeds: list[int] = []
     for run in runs:
         generator = torch.Generator().manual_seed(run.seed)
-        weights.append(make_model(settings, task, generator).state_dict())
+        weights.append(build_weights(settings, task.num_features, task.num_outputs, generator))
         seeds.append(draw_seed(generator))
     names = ELASTIC_NAMES if matrix is None else GCN_NAMES
     shape = Shape(task.num_features, settings.hidden_channels, task.num_classes, names)
