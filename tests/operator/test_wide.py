@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
 from elasticgnn.graph import grid_graph
-from elasticgnn.graph.tiling import count_blocks
+from elasticgnn.graph.edge_blocks import count_blocks
 from elasticgnn.kernels import native
 from elasticgnn.operator import wide
 from elasticgnn.problem import PENALTIES
@@ -75,10 +75,10 @@ def test_any_graph(graph, width, lambda1, steps):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_graphs_in_several_tiles_equal_the_reference(weighted):
-    for nodes, edges, blocks in ((2000, 30_000, 4), (4000, 210_000, 8)):
+def test_graphs_in_several_blocks_equal_the_reference(weighted):
+    for nodes, edges, blocks in ((5000, 25_000, 2), (1000, 30_000, 4), (500, 40_000, 8)):
         graph = random_graph(nodes, edges, weighted=weighted)
-        assert count_blocks(graph.num_edges) == blocks
+        assert count_blocks(nodes, graph.num_edges) == blocks
         x = 2 * normal_rows(nodes, 10)
         assert_equals_reference(x, graph, ElasticPenalty(1.0, 1.5), 2, 1e-10)
 
@@ -118,7 +118,7 @@ def test_bits_of_the_gradient_do_not_depend_on_the_number_of_threads(several_thr
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_dual_stored_past_the_caches_is_the_same(several_threads, dtype, monkeypatch):
-    graph = random_graph(600, 21_000, weighted=True)  # several tiles
+    graph = random_graph(600, 21_000, weighted=True)  # several blocks
     x, penalty = 2 * normal_rows(600, 64).to(dtype), ElasticPenalty(3.0, 3.0)
     results = [value_and_gradient(x, graph, penalty, 3)]
     monkeypatch.setattr(native.tuning, "shared_cache_bytes", 0)

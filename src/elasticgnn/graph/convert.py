@@ -123,6 +123,12 @@ def _check_square(name: str, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} must be square, got shape {tuple(shape)}")
 
 
+def to_edge_index(graph: "Graph") -> tuple[Tensor, Tensor]:
+    """Both directions as (2, 2m) and their weights (2m,)."""
+    forward, weight = torch.stack([graph._tail, graph._head]), graph._weight
+    return torch.cat([forward, forward.flip(0)], 1), torch.cat([weight, weight])
+
+
 def to_scipy(graph: "Graph") -> "csr_array":
     """The symmetric adjacency matrix, no self-loops."""
     from scipy.sparse import coo_array

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from elasticgnn.graph import checks, convert, derived, parts
+from elasticgnn.graph import checks, convert, derived, difference, parts
+from elasticgnn.graph.edge_blocks import EdgeBlocks
 from elasticgnn.graph.merge import Edges, merge_edges
 from elasticgnn.graph.on_device import edges_on_device
 from elasticgnn.graph.once import may_need_gradient
 from elasticgnn.graph.slots import Slots
-from elasticgnn.graph.tiling import Tiles
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -144,8 +144,7 @@ class Graph:
 
     def to_edge_index(self) -> tuple[Tensor, Tensor]:
         """Both directions as (2, 2m) and their weights (2m,)."""
-        forward = torch.stack([self._tail, self._head])
-        return torch.cat([forward, forward.flip(0)], 1), torch.cat([self._weight, self._weight])
+        return convert.to_edge_index(self)
 
     def to_scipy(self) -> "csr_array":
         """The weighted adjacency (n, n) as a SciPy CSR array."""
@@ -167,16 +166,11 @@ class Graph:
 
     def difference(self, signal: Tensor) -> Tensor:
         """delta_e = U_tail - U_head with U = scale * signal: (n, ...) to (m, ...)."""
-        scaled = _rows(self._cast(signal.dtype)[1], signal) * signal
-        return scaled[self._tail] - scaled[self._head]
+        return difference.difference(self, signal)
 
     def divergence(self, dual: Tensor) -> Tensor:
         """s_i * sum over i's edges of ±w_e dual_e: adjoint of `difference`, weighted by w."""
-        weight, scale = self._cast(dual.dtype)
-        flow = _rows(weight, dual) * dual
-        total = dual.new_zeros(self.num_nodes, *dual.shape[1:])
-        total = total.index_add(0, self._tail, flow).index_add(0, self._head, -flow)
-        return _rows(scale, total) * total
+        return difference.divergence(self, dual)
 
     def smooth(self, signal: Tensor) -> Tensor:
         """F - L F: the normalised adjacency with self-loops times `signal` when "degree"."""
@@ -239,9 +233,9 @@ class Graph:
         """Both directions of every edge; made at the first use."""
         return derived.slots(self)
 
-    def _tiles(self) -> Tiles:
-        """The edges in tiles between blocks of nodes; made at the first use."""
-        return derived.tiles(self)
+    def _edge_blocks(self) -> EdgeBlocks:
+        """The edges in blocks of their tails; made at the first use."""
+        return derived.edge_blocks(self)
 
     def cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weights (m,) and scales (n,) in `dtype`: copies, unless they ask for a gradient."""
@@ -286,9 +280,7 @@ class Graph:
 
     def permute(self, order: Tensor) -> "Graph":
         """The same graph with node order[k] of this one as node k."""
-        if len(order) != self.num_nodes:
-            raise ValueError(f"order must name all {self.num_nodes} nodes once, got {len(order)}")
-        return parts.subgraph(self, order, name="order")
+        return parts.permute(self, order)
 
     def with_edges_flipped(self, pairs: Tensor) -> "Graph":
         """The graph with each of `pairs` (k, 2) removed where it is an edge, else added."""
@@ -296,25 +288,12 @@ class Graph:
 
     def with_weight(self, weight: Tensor) -> "Graph":
         """The same edges with other weights (m,)."""
-        checks.check_weight(weight, self.num_edges, "weight")
-        own = weight if weight.requires_grad else weight.clone()
-        return Graph(
-            Edges(self._tail, self._head, own), self.num_nodes, normalization=self.normalization
-        )
+        return parts.with_weight(self, weight)
 
     def with_normalization(self, normalization: str) -> "Graph":
         """The same edges with another normalisation."""
-        edges = Edges(self._tail, self._head, self._weight)
-        return Graph(edges, self.num_nodes, normalization=normalization, unit=self.is_unweighted)
+        return parts.with_normalization(self, normalization)
 
     def to(self, device: torch.device | str) -> "Graph":
         """The same graph on another device."""
-        edges = Edges(self._tail.to(device), self._head.to(device), self._weight.to(device))
-        return Graph(
-            edges, self.num_nodes, normalization=self.normalization, unit=self.is_unweighted
-        )
-
-
-def _rows(per_row: Tensor, like: Tensor) -> Tensor:
-    """`per_row` (k,) shaped to multiply the rows of `like` (k, ...)."""
-    return per_row.view(-1, *[1] * (like.ndim - 1))
+        return parts.to_device(self, device)

@@ -1,10 +1,11 @@
-"""Components, sub-graphs, and graphs with a few edges changed."""
+"""Components, sub-graphs, and graphs with a part changed: edges, weights, scales, device."""
 
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from elasticgnn.graph.checks import check_weight
 from elasticgnn.graph.merge import Edges
 
 if TYPE_CHECKING:
@@ -37,6 +38,33 @@ def subgraph(graph: "Graph", nodes: Tensor, *, name: str = "nodes") -> "Graph":
     low, high = torch.minimum(tail, head), torch.maximum(tail, head)
     order = torch.argsort(low * max(len(nodes), 1) + high)
     return _like(graph, Edges(low[order], high[order], weight[order]), len(nodes))
+
+
+def permute(graph: "Graph", order: Tensor) -> "Graph":
+    """The same graph with node order[k] as node k."""
+    if len(order) != graph.num_nodes:
+        raise ValueError(f"order must name all {graph.num_nodes} nodes once, got {len(order)}")
+    return subgraph(graph, order, name="order")
+
+
+def with_weight(graph: "Graph", weight: Tensor) -> "Graph":
+    """The same edges with other weights (m,)."""
+    check_weight(weight, graph.num_edges, "weight")
+    own = weight if weight.requires_grad else weight.clone()
+    edges = Edges(graph._tail, graph._head, own)
+    return type(graph)(edges, graph.num_nodes, normalization=graph.normalization)
+
+
+def with_normalization(graph: "Graph", normalization: str) -> "Graph":
+    """The same edges with another normalisation."""
+    edges, unit = Edges(graph._tail, graph._head, graph._weight), graph.is_unweighted
+    return type(graph)(edges, graph.num_nodes, normalization=normalization, unit=unit)
+
+
+def to_device(graph: "Graph", device: torch.device | str) -> "Graph":
+    """The same graph on another device."""
+    edges = (part.to(device) for part in (graph._tail, graph._head, graph._weight))
+    return _like(graph, Edges(*edges), graph.num_nodes)
 
 
 def _places(graph: "Graph", nodes: Tensor, name: str) -> Tensor:

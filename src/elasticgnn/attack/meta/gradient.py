@@ -135,16 +135,16 @@ def meta_gradient(view: View, surrogate: Surrogate, first: Tensor, second: Tenso
     """The derivative, in every pair's weight, of the loss after training from these weights."""
     record = train(view.gram, view.seen @ first, second, surrogate.target, surrogate.plan)
     carried, logits = predict(view, surrogate, first, record)
-    pull = surrogate.loss.derivative(logits)
+    by_logits = surrogate.loss.derivative(logits)
     value = surrogate.loss.value(logits)
     upstream = torch.from_numpy(
-        surrogate.features_transposed @ (view.smooth @ (view.smooth @ pull.numpy()))
+        surrogate.features_transposed @ (view.smooth @ (view.smooth @ by_logits.numpy()))
     )
-    push = view.seen @ upstream
-    second_bar = first.T @ upstream + record.coordinate[-1].T @ push
-    adjoint = reverse(view.gram, record, push, second_bar, surrogate.plan)
+    by_coordinate = view.seen @ upstream
+    second_bar = first.T @ upstream + record.coordinate[-1].T @ by_coordinate
+    adjoint = reverse(view.gram, record, by_coordinate, second_bar, surrogate.plan)
     through = carried_rows(view, surrogate, adjoint, first, upstream @ record.second[-1].T)
-    return assemble(view, surrogate, pull.numpy(), carried, through, value)
+    return assemble(view, surrogate, by_logits.numpy(), carried, through, value)
 
 
 def predict(

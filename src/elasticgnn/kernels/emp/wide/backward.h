@@ -8,7 +8,7 @@
 // (then bar) lie side by side.
 #pragma once
 
-#include "emp/wide/rows.h"
+#include "emp/wide/sweep.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 
@@ -22,12 +22,12 @@ struct WideBackwardLoops {
 
   const EmpProblem<T>& problem;
   const Plan<T>& plan;
-  const WideTiles& tiles;
+  const PairTables<Row, T>& pairs;  // G and sum
   const ActiveRows<T>& active;
   const Row row;
-  const T* weight;             // (m) in the tiles' order, or null: all are 1
-  Vec* pool;                   // of this thread
-  T *g, *share, *pair, *dual;  // (n, stride): g and S, (n, 2 stride): G and sum, (m, stride): t
+  const T* weight;      // (m), or null: all are 1
+  Vec* pool;            // of this thread
+  T *g, *share, *dual;  // (n, stride): g and S, (m, stride): t
 
   void begin(std::int64_t low, std::int64_t high, const T* grad, T* grad_x) const {
     const std::int64_t stride = row.stride();
@@ -35,66 +35,43 @@ struct WideBackwardLoops {
       const T s = problem.scale[i];
       for (int v = 0; v < row.count(); ++v) {
         const Vec given = row.load_given(grad + i * row.width, v);
-        row.store(g + i * stride, v, given / s), row.store(pair + 2 * i * stride, v, s * given);
-        row.store(pair + (2 * i + 1) * stride, v, Vec{});
+        row.store(g + i * stride, v, given / s), row.store(pairs.read(i), v, s * given);
         row.store_given(grad_x + i * row.width, v, Vec{});
       }
+      pairs.copy_read(i), pairs.clear_sums(i);
     }
   }
 
-  // E for the edges first .. last - 1, whose active rows begin at `from`
-  void descend(std::int64_t first, std::int64_t last, DualStep step, const std::uint8_t* mask,
-               const T* from) const {
+  // E for the edges first .. last - 1 of a block, whose active rows begin at `from`
+  void descend(int block, std::int64_t first, std::int64_t last, DualStep step,
+               const std::uint8_t* mask, const T* from) const {
     const Row row = this->row;
     const typename Row::R padded = row.padded();
-    const std::int64_t stride = row.stride(), last_edge = problem.num_edges - 1;
-    const std::int32_t *const tail = tiles.tail, *const head = tiles.head;
     const T* const weight = this->weight;
-    T *const pair = this->pair, *const dual = this->dual;
     const T gamma = problem.gamma[0], inverse = 1 / problem.lambda1[0], square = inverse * inverse;
-    const bool far =
-        2 * problem.num_nodes * stride * std::int64_t(sizeof(T)) > tuning.cache_bytes / 4 * 3;
-    const std::int64_t ahead = row.ahead_edges();
-    const bool is_first = step.is_first, is_last = step.is_last, past_caches = step.past_caches;
-    Vectors sum(pool), h(pool + row.count());
-    for (std::int64_t e = first; e < last;) {
-      const std::int64_t t = tail[e];
-      T *const own = pair + 2 * t * stride, *const own_sum = own + stride;
-      for (int v = 0; v < row.count(); ++v) sum[v] = row.load(own_sum, v);
-      do {
-        if (far)
-          row.prefetch(
-              pair + 2 * std::int64_t(head[e + ahead < last_edge ? e + ahead : last_edge]) * stride,
-              2 * stride);
-        T *const other = pair + 2 * std::int64_t(head[e]) * stride, *const other_sum =
-                                                                        other + stride;
-        T* const here = dual + e * stride;
-        const Vec share = P::splat(gamma * (weight ? weight[e] : T(1)));
-        for (int v = 0; v < row.count(); ++v) {
-          const Vec change = share * (row.load(own, v) - row.load(other, v));
-          h[v] = is_first ? -change : row.load(here, v) - change;
-        }
-        if (mask[e]) {
-          Vec products{};
-          for (int v = 0; v < row.count(); ++v) products += row.load_given(from, v) * h[v];
-          const Vec along = P::splat(padded.fold(products) * square),
-                    factor = P::splat(from[row.width]);
-          for (int v = 0; v < row.count(); ++v)
-            h[v] = factor * (h[v] - along * row.load_given(from, v));
-          from += row.width + 1;
-        }
-        if (past_caches)
-          for (int v = 0; v < row.count(); ++v) row.stream(here, v, h[v]);
-        else if (!is_last)
-          for (int v = 0; v < row.count(); ++v) row.store(here, v, h[v]);
-        for (int v = 0; v < row.count(); ++v) {
-          sum[v] += h[v];
-          row.store(other_sum, v, row.load(other_sum, v) - h[v]);
-        }
-      } while (++e < last && tail[e] == t);
-      for (int v = 0; v < row.count(); ++v) row.store(own_sum, v, sum[v]);
-    }
-    if (past_caches) P::finish_streams();
+    const bool is_first = step.is_first;
+    const SweptTables<Row, T> tables{
+        row, pairs.blocks, problem.num_nodes, problem.num_edges, pairs.table[block], dual, pool};
+    const auto renew = [&](std::int64_t e, const T* own, const T* other, const T* here, Vectors& h)
+                           ELASTICGNN_INLINE_LAMBDA {
+                             const Vec share = P::splat(gamma * (weight ? weight[e] : T(1)));
+                             for (int v = 0; v < row.count(); ++v) {
+                               const Vec change = share * (row.load(own, v) - row.load(other, v));
+                               h[v] = is_first ? -change : row.load(here, v) - change;
+                             }
+                             if (mask[e]) {
+                               Vec products{};
+                               for (int v = 0; v < row.count(); ++v)
+                                 products += row.load_given(from, v) * h[v];
+                               const Vec along = P::splat(padded.fold(products) * square),
+                                         factor = P::splat(from[row.width]);
+                               for (int v = 0; v < row.count(); ++v)
+                                 h[v] = factor * (h[v] - along * row.load_given(from, v));
+                               from += row.width + 1;
+                             }
+                             return P::splat(1);
+                           };
+    sweep_edges(tables, first, last, step, renew);
   }
 
   // N1
@@ -103,7 +80,8 @@ struct WideBackwardLoops {
     const T beta = problem.beta[0], gamma = problem.gamma[0];
     for (std::int64_t i = low; i < high; ++i) {
       const T s = problem.scale[i];
-      T* const bar = pair + (2 * i + 1) * stride;
+      T* const bar = pairs.sum(i);
+      pairs.add_sums(i);
       for (int v = 0; v < row.count(); ++v) {
         const Vec add = beta * row.load(bar, v), value = row.load(g + i * stride, v) + add;
         row.store(bar, v, add), row.store(g + i * stride, v, value);
@@ -122,7 +100,7 @@ struct WideBackwardLoops {
     const T own_share = 1 - problem.gamma[0], smoothing = problem.smoothing[0];
     for (std::int64_t i = low; i < high; ++i) {
       const T s = t.scale[i], total = t.total(i);
-      T *const out = pair + 2 * i * stride, *const bar = out + stride, *const own = g + i * stride;
+      T *const out = pairs.read(i), *const bar = pairs.sum(i), *const own = g + i * stride;
       const T* const mine = share + i * stride;
       row.gather_node(t, share, i, t.far_nodes, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
         const Vec value =
@@ -130,6 +108,7 @@ struct WideBackwardLoops {
         row.store(out, v, (s * s) * (row.load(bar, v) + value));
         row.store(own, v, value), row.store(bar, v, Vec{});
       });
+      pairs.copy_read(i);
     }
   }
 
@@ -143,7 +122,7 @@ struct WideBackwardLoops {
   }
 
   // All steps, by every thread of a team.
-  void run(const TileWalk& walk, const T* grad, T* grad_x) const {
+  void run(const BlockWalk& walk, const T* grad, T* grad_x) const {
     Steps steps{problem.interrupt};
     const std::int64_t chunks = walk.num_chunks();
     for_blocks(plan.by_slot,
@@ -153,8 +132,9 @@ struct WideBackwardLoops {
       const std::uint8_t* const mask = active.mask + k * problem.num_edges;
       const DualStep step{k + 1 == problem.steps, k == 0, k > 0 && row.streams(problem.num_edges)};
       walk.visit(
-          [&](std::int64_t chunk, std::int64_t first, std::int64_t last) {
-            descend(first, last, step, mask, active.rows[k * chunks + chunk]);
+          plan.by_slot,
+          [&](int block, std::int64_t chunk, std::int64_t first, std::int64_t last) {
+            descend(block, first, last, step, mask, active.rows[k * chunks + chunk]);
           },
           [&](std::int64_t low, std::int64_t high) { collect(low, high, grad_x); });
       for_blocks(plan.by_slot,
@@ -174,20 +154,19 @@ std::size_t wide_backward_rows(const EmpProblem<T>& problem, const WideBackward<
   Arena arena{scratch};
   const Plan<T> plan = make_plan(problem, weighted, arena);
   const std::int64_t rows = problem.num_nodes * row.stride();
-  T *const g = arena.take<T>(rows), *const share = arena.take<T>(rows),
-           *const pair = arena.take<T>(2 * rows);
+  T *const g = arena.take<T>(rows), *const share = arena.take<T>(rows);
   T* const dual = arena.take<T>(problem.num_edges * row.stride());
-  T* const weight = weighted ? arena.take<T>(problem.num_edges) : nullptr;
+  const PairTables<Row, T> pairs(job.blocks, row, problem.num_nodes, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
   if (scratch == nullptr) return arena.used;
-  const TileWalk walk{job.tiles};
+  const BlockWalk walk{job.blocks};
 #pragma omp parallel num_threads(plan.threads)
   {
-    if (weighted) order_weights(problem, job.tiles, weight);
+    const T* const weight = weighted ? problem.weight : nullptr;
     const Loops loops{
-        problem, plan,  job.tiles, *job.active, row, weight, pool + omp_get_thread_num() * each,
-        g,       share, pair,      dual};
+        problem, plan,  pairs, *job.active, row, weight, pool + omp_get_thread_num() * each,
+        g,       share, dual};
     loops.run(walk, job.grad, job.grad_x);
   }
   return arena.used;

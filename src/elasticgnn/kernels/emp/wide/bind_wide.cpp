@@ -20,27 +20,25 @@ namespace elasticgnn {
 
 namespace {
 
-using TileTables = std::array<Address, 5>;  // first_node, first_edge, tail, head, order
+using BlockTables = std::array<Address, 4>;  // first_node, first_edge, tail, head
 
-WideTiles make_tiles(std::int64_t blocks, const TileTables& tables) {
-  return {blocks,
-          at<std::int64_t>(tables[0]),
-          at<std::int64_t>(tables[1]),
-          at<std::int32_t>(tables[2]),
-          at<std::int32_t>(tables[3]),
-          at<std::int32_t>(tables[4])};
+WideBlocks make_blocks(std::int64_t count, const BlockTables& tables) {
+  return {count, at<std::int64_t>(tables[0]), at<std::int64_t>(tables[1]),
+          at<std::int32_t>(tables[2]), at<std::int32_t>(tables[3])};
 }
 
 // `saved` holds the addresses of the active rows' table and of the masks, or zeros; `more(bytes)`
 // gives memory for rows that lives as long as the gradient may be asked for.
 template <class T>
 void forward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& settings,
-             const EmpOptions& options, Address x, Address out, std::int64_t blocks,
-             const TileTables& tiles, std::array<Address, 2> saved, const nb::callable& more) {
+             const EmpOptions& options, Address x, Address out, std::int64_t num_blocks,
+             const BlockTables& tables_of_blocks, std::array<Address, 2> saved,
+             const nb::callable& more) {
   Supply<T> supply{more, nullptr};
   const ActiveRows<T> active{at<const T*>(saved[0]), at<std::uint8_t>(saved[1]), &Supply<T>::more,
                              &supply};
-  const WideForward<T> job{make_tiles(blocks, tiles), at<T>(out), saved[0] ? &active : nullptr};
+  const WideForward<T> job{make_blocks(num_blocks, tables_of_blocks), at<T>(out),
+                           saved[0] ? &active : nullptr};
   static const auto kernel = ELASTICGNN_PICK(wide_forward<T>);
   call_steps(kernel, make_problem<T>(shape, tables, settings, options, x), job);
   if (supply.failure) std::rethrow_exception(supply.failure);
@@ -48,10 +46,11 @@ void forward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& 
 
 template <class T>
 void backward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& settings,
-              const EmpOptions& options, Address grad, Address grad_x, std::int64_t blocks,
-              const TileTables& tiles, std::array<Address, 2> saved) {
+              const EmpOptions& options, Address grad, Address grad_x, std::int64_t num_blocks,
+              const BlockTables& tables_of_blocks, std::array<Address, 2> saved) {
   const ActiveRows<T> active{at<const T*>(saved[0]), at<std::uint8_t>(saved[1]), nullptr, nullptr};
-  const WideBackward<T> job{make_tiles(blocks, tiles), at<T>(grad), at<T>(grad_x), &active};
+  const WideBackward<T> job{make_blocks(num_blocks, tables_of_blocks), at<T>(grad), at<T>(grad_x),
+                            &active};
   static const auto kernel = ELASTICGNN_PICK(wide_backward<T>);
   call_steps(kernel, make_problem<T>(shape, tables, settings, options, 0), job);
 }

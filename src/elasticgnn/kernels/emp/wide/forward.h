@@ -8,8 +8,8 @@
 #pragma once
 
 #include "emp/wide/active_rows.h"
+#include "emp/wide/blocks.h"
 #include "emp/wide/one_vector.h"
-#include "emp/wide/rows.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 
@@ -24,11 +24,11 @@ struct WideForwardLoops {
 
   const EmpProblem<T>& problem;
   const Plan<T>& plan;
-  const WideTiles& tiles;
+  const PairTables<Row, T>& pairs;  // Ub and Q
   const Row row;
-  const T* weight;      // (m) in the tiles' order, or null: all are 1
-  Vec* pool;            // of this thread
-  T *in, *pair, *dual;  // (n, stride): gamma s X, (n, 2 stride): Ub and Q, (m, stride)
+  const T* weight;  // (m), or null: all are 1
+  Vec* pool;        // of this thread
+  T *in, *dual;     // (n, stride): gamma s X, (m, stride)
 
   void begin(std::int64_t low, std::int64_t high, T* u) const {
     const std::int64_t stride = row.stride();
@@ -37,8 +37,8 @@ struct WideForwardLoops {
       for (int v = 0; v < row.count(); ++v) {
         const Vec x = row.load_given(problem.x + i * row.width, v);
         row.store(u + i * stride, v, s * x), row.store(in + i * stride, v, share * x);
-        row.store(pair + (2 * i + 1) * stride, v, Vec{});
       }
+      pairs.clear_sums(i);
     }
   }
 
@@ -49,88 +49,63 @@ struct WideForwardLoops {
     const std::int64_t stride = row.stride();
     const T gamma = problem.gamma[0], smoothing = problem.smoothing[0];
     const T* const in = this->in;
-    T* const pair = this->pair;
     const bool far = g.far_nodes;
     for (std::int64_t i = low; i < high; ++i) {
       const T s = g.scale[i], share = smoothing * (s * s);
       const Vec near = P::splat(1 - gamma - share * g.total(i)), others = P::splat(share),
                 back = P::splat(gamma * (s * s));
       const T *const from = in + i * stride, *const own = u + i * stride;
-      T *const to = y + i * stride, *const ub = pair + 2 * i * stride, *const q = ub + stride;
+      T *const to = y + i * stride, *const ub = pairs.read(i), *const q = pairs.sum(i);
       row.gather_node(g, u, i, far, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
         const Vec value = row.load(from, v) + near * row.load(own, v) + others * sum;
         row.store(to, v, value);
         row.store(ub, v, value - back * row.load(q, v));
         row.store(q, v, Vec{});
       });
+      pairs.copy_read(i);
     }
   }
 
-  // B for the edges first .. last - 1; the active rows go to `writer`, if there is one.
+  // B for the edges first .. last - 1 of a block; active rows are appended to `active` if Save.
   template <bool Save>
-  void ascend(std::int64_t first, std::int64_t last, DualStep step, std::uint8_t* mask,
+  void ascend(int block, std::int64_t first, std::int64_t last, DualStep step, std::uint8_t* mask,
               T*& active) const {
+    const SweptTables<Row, T> tables{
+        row, pairs.blocks, problem.num_nodes, problem.num_edges, pairs.table[block], dual, pool};
     if constexpr (Row::kIsOneVector)
-      return ascend_one_vector<Row, Save>(problem, tiles, {weight, pair, dual, mask}, first, last,
-                                          step, active);
+      return ascend_one_vector<Row, Save>(problem, tables, weight, first, last, step, mask, active);
     const Row row = this->row;
     const typename Row::R padded = row.padded();
     const Sizes<typename Row::R> sizes(padded, problem);
-    const std::int64_t stride = row.stride(), last_edge = problem.num_edges - 1;
-    const std::int32_t *const tail = tiles.tail, *const head = tiles.head;
     const T* const weight = this->weight;
-    T *const pair = this->pair, *const dual = this->dual;
-    const bool far =
-        2 * problem.num_nodes * stride * std::int64_t(sizeof(T)) > tuning.cache_bytes / 4 * 3;
-    const std::int64_t ahead = row.ahead_edges();
-    const bool is_first = step.is_first, is_last = step.is_last, past_caches = step.past_caches;
-    Vectors sum(pool), z(pool + row.count());
-    for (std::int64_t e = first; e < last;) {
-      const std::int64_t t = tail[e];
-      T *const own = pair + 2 * t * stride, *const own_sum = own + stride;
-      for (int v = 0; v < row.count(); ++v) sum[v] = row.load(own_sum, v);
-      do {
-        if (far)
-          row.prefetch(
-              pair + 2 * std::int64_t(head[e + ahead < last_edge ? e + ahead : last_edge]) * stride,
-              2 * stride);
-        T *const other = pair + 2 * std::int64_t(head[e]) * stride, *const other_sum =
-                                                                        other + stride;
-        T* const here = dual + e * stride;
-        Vec squares{}, more{};  // two sums: an addition waits for the one before it
-        for (int v = 0; v < row.count(); ++v) {
-          const Vec change = sizes.beta * (row.load(own, v) - row.load(other, v));
-          z[v] = is_first ? change : row.load(here, v) + change;
-          if constexpr (Row::S == Shape::box) z[v] = Proj::clamp(sizes, padded, z[v]);
-          else if (v % 2) more += z[v] * z[v];
-          else squares += z[v] * z[v];
-        }
-        if constexpr (Row::S != Shape::box) {
-          const Vec factor = Proj::shrink(sizes, padded, squares + more);
-          for (int v = 0; v < row.count(); ++v) z[v] *= factor;
-          if constexpr (Save) {
-            mask[e] = factor[0] < 1;
-            if (factor[0] < 1) {  // padding behind the row is overwritten by what follows
-              for (int v = 0; v < row.count(); ++v) row.store(active, v, z[v]);
-              active[row.width] = factor[0];
-              active += row.width + 1;
-            }
+    const bool is_first = step.is_first;
+    T* saved = active;
+    const auto renew = [&](std::int64_t e, const T* own, const T* other, const T* here,
+                           Vectors& z) ELASTICGNN_INLINE_LAMBDA {
+      Vec squares{}, more{};  // two sums: an addition waits for the one before it
+      for (int v = 0; v < row.count(); ++v) {
+        const Vec change = sizes.beta * (row.load(own, v) - row.load(other, v));
+        z[v] = is_first ? change : row.load(here, v) + change;
+        if constexpr (Row::S == Shape::box) z[v] = Proj::clamp(sizes, padded, z[v]);
+        else if (v % 2) more += z[v] * z[v];
+        else squares += z[v] * z[v];
+      }
+      if constexpr (Row::S != Shape::box) {
+        const Vec factor = Proj::shrink(sizes, padded, squares + more);
+        for (int v = 0; v < row.count(); ++v) z[v] *= factor;
+        if constexpr (Save) {
+          mask[e] = factor[0] < 1;
+          if (factor[0] < 1) {  // padding behind the row is overwritten by what follows
+            for (int v = 0; v < row.count(); ++v) row.store(saved, v, z[v]);
+            saved[row.width] = factor[0];
+            saved += row.width + 1;
           }
         }
-        const Vec w = P::splat(weight ? weight[e] : T(1));
-        if (past_caches)
-          for (int v = 0; v < row.count(); ++v) row.stream(here, v, z[v]);
-        else if (!is_last)
-          for (int v = 0; v < row.count(); ++v) row.store(here, v, z[v]);
-        for (int v = 0; v < row.count(); ++v) {
-          const Vec part = w * z[v];
-          sum[v] += part;
-          row.store(other_sum, v, row.load(other_sum, v) - part);
-        }
-      } while (++e < last && tail[e] == t);
-      for (int v = 0; v < row.count(); ++v) row.store(own_sum, v, sum[v]);
-    }
-    if (past_caches) P::finish_streams();
+      }
+      return P::splat(weight ? weight[e] : T(1));
+    };
+    sweep_edges(tables, first, last, step, renew);
+    active = saved;
   }
 
   // U of the nodes low .. high - 1 takes the place of Y; the last one goes to `out` as F.
@@ -139,9 +114,9 @@ struct WideForwardLoops {
     for (std::int64_t i = low; i < high; ++i) {
       const T s = problem.scale[i];
       const Vec back = P::splat(problem.gamma[0] * (s * s));
+      pairs.add_sums(i);
       for (int v = 0; v < row.count(); ++v) {
-        const Vec value =
-            row.load(y + i * stride, v) - back * row.load(pair + (2 * i + 1) * stride, v);
+        const Vec value = row.load(y + i * stride, v) - back * row.load(pairs.sum(i), v);
         if (out) row.store_given(out + i * row.width, v, value / s);
         else row.store(y + i * stride, v, value);
       }
@@ -149,7 +124,7 @@ struct WideForwardLoops {
   }
 
   // All steps, by every thread of a team.
-  void run(const TileWalk& walk, T* u, T* y, T* out, ActiveRowWriter<T>* writer) const {
+  void run(const BlockWalk& walk, T* u, T* y, T* out, ActiveRowWriter<T>* writer) const {
     Steps steps{problem.interrupt};
     for_blocks(plan.by_slot,
                [&](int, std::int64_t low, std::int64_t high) { begin(low, high, u); });
@@ -162,16 +137,17 @@ struct WideForwardLoops {
       const DualStep step{k == 0, is_last, !is_last && row.streams(problem.num_edges)};
       T* const last_out = is_last ? out : nullptr;
       walk.visit(
-          [&](std::int64_t chunk, std::int64_t first, std::int64_t last) {
+          plan.by_slot,
+          [&](int block, std::int64_t chunk, std::int64_t first, std::int64_t last) {
             T* active = nullptr;
             if constexpr (Row::S == Shape::ball) {
               if (writer) {
                 active = writer->begin();
-                ascend<true>(first, last, step, writer->mask(k), active);
+                ascend<true>(block, first, last, step, writer->mask(k), active);
                 return writer->write(k, chunk, active);
               }
             }
-            ascend<false>(first, last, step, nullptr, active);
+            ascend<false>(block, first, last, step, nullptr, active);
           },
           [&](std::int64_t low, std::int64_t high) { settle(low, high, y, last_out); });
       T* const swap = u;

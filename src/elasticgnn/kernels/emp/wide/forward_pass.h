@@ -16,19 +16,18 @@ std::size_t wide_forward_rows(const EmpProblem<T>& problem, const WideForward<T>
   const Plan<T> plan = make_plan(problem, weighted, arena);
   const std::int64_t rows = problem.num_nodes * row.stride();
   T *const u = arena.take<T>(rows), *const y = arena.take<T>(rows), *const in = arena.take<T>(rows);
-  T *const pair = arena.take<T>(2 * rows), *const dual =
-                                               arena.take<T>(problem.num_edges * row.stride());
-  T* const weight = weighted ? arena.take<T>(problem.num_edges) : nullptr;
+  T* const dual = arena.take<T>(problem.num_edges * row.stride());
+  const PairTables<Row, T> pairs(job.blocks, row, problem.num_nodes, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
-  const TileWalk walk{job.tiles};
+  const BlockWalk walk{job.blocks};
   ActiveRowWriter<T> writer(problem, job.active, walk.num_chunks(), row.stride(), arena);
   if (scratch == nullptr) return arena.used;
 #pragma omp parallel num_threads(plan.threads)
   {
-    if (weighted) order_weights(problem, job.tiles, weight);
-    const Loops loops{problem, plan, job.tiles, row, weight, pool + omp_get_thread_num() * each,
-                      in,      pair, dual};
+    const T* const weight = weighted ? problem.weight : nullptr;
+    const Loops loops{problem, plan, pairs, row, weight, pool + omp_get_thread_num() * each,
+                      in,      dual};
     loops.run(walk, u, y, job.out, job.active ? &writer : nullptr);
   }
   return writer.failed ? 0 : arena.used;

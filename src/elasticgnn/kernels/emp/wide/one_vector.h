@@ -2,33 +2,26 @@
 // estimate of its inverse cost more than all the rest, and four edges of one tail share them.
 #pragma once
 
-#include "emp/wide/rows.h"
+#include "emp/wide/sweep.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
-template <class T>
-struct EdgeTables {
-  const T* weight;  // or null: all are 1
-  T *pair, *dual;
-  std::uint8_t* mask;  // of active rows, if they are saved
-};
-
-// The edges first .. last - 1; active rows are appended to `active` if Save.
+// The edges first .. last - 1 of a block; active rows are appended to `active`, with marks in
+// `mask`, if Save. A null `weight` means that all are 1.
 template <class Row, bool Save, class T>
-void ascend_one_vector(const EmpProblem<T>& problem, const WideTiles& tiles,
-                       const EdgeTables<T> tables, std::int64_t first, std::int64_t last,
-                       DualStep step, T*& active) {
+void ascend_one_vector(const EmpProblem<T>& problem, const SweptTables<Row, T>& tables,
+                       const T* weight, std::int64_t first, std::int64_t last, DualStep step,
+                       std::uint8_t* mask, T*& active) {
   using P = typename Row::P;
   using Vec = typename Row::Vec;
-  const Row row(problem.width);
+  const Row row = tables.row;
   const std::int64_t stride = row.stride(), last_edge = problem.num_edges - 1,
                      ahead = row.ahead_edges(), width = problem.width;
-  const std::int32_t *const tail = tiles.tail, *const head = tiles.head;
-  const T* const weight = tables.weight;
+  const std::int32_t *const tail = tables.blocks.tail, *const head = tables.blocks.head;
   T *const pair = tables.pair, *const dual = tables.dual;
-  const bool far = 2 * problem.num_nodes * row.bytes() > tuning.cache_bytes / 4 * 3;
+  const bool far = tables.is_far();
   const bool is_first = step.is_first, is_last = step.is_last;
   const Vec beta = P::splat(problem.beta[0]), radius = P::splat(problem.lambda1[0]);
   T* saved = active;
@@ -48,7 +41,7 @@ void ascend_one_vector(const EmpProblem<T>& problem, const WideTiles& tiles,
   const auto finish = [&](std::int64_t e, Vec z, Vec factor) ELASTICGNN_INLINE_LAMBDA {
     z *= factor;
     if constexpr (Save) {
-      tables.mask[e] = factor[0] < 1;
+      mask[e] = factor[0] < 1;
       if (factor[0] < 1) {  // padding behind the row is overwritten by what follows
         P::store(saved, z);
         saved[width] = factor[0];

@@ -1,5 +1,4 @@
-// Rows of N vectors, or of any number (N = 0), padded with zeros to whole vectors, and sweeps over
-// tiles of edges.
+// Rows of N vectors, or of any number (N = 0), padded with zeros to whole vectors.
 #pragma once
 
 #include "emp/general/rows.h"
@@ -9,12 +8,6 @@
 namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
-
-// How a step treats the dual: the first reads none, the last leaves none, and a large one is stored
-// past the caches.
-struct DualStep {
-  bool is_first, is_last, past_caches;
-};
 
 // The vectors of a row: an array in registers, or memory when their number is open.
 template <class Vec, int N>
@@ -142,50 +135,6 @@ struct WideRow {
     }
   }
 };
-
-// Which chunks a tile has, and walks of a team over all tiles.
-struct TileWalk {
-  const WideTiles& tiles;
-
-  static std::int64_t chunks_between(const WideTiles& tiles, std::int64_t tile) {
-    return (tiles.first_edge[tile + 1] - tiles.first_edge[tile] + kChunkEdges - 1) / kChunkEdges;
-  }
-  std::int64_t first_chunk(std::int64_t tile) const {
-    std::int64_t chunk = 0;
-    for (std::int64_t t = 0; t < tile; ++t) chunk += chunks_between(tiles, t);
-    return chunk;
-  }
-  std::int64_t num_chunks() const { return first_chunk(tiles.num_tiles()); }
-
-  // edges(chunk, first, last) of every chunk and then nodes(first, last) of every block, by all
-  // threads of a team
-  template <class EdgesOf, class NodesOf>
-  void visit(const EdgesOf& edges, const NodesOf& nodes) const {
-    const auto tile = [&](std::int64_t t) {
-      std::int64_t chunk = first_chunk(t);
-      const std::int64_t end = tiles.first_edge[t + 1];
-      for (std::int64_t e = tiles.first_edge[t]; e < end; e += kChunkEdges, ++chunk)
-        edges(chunk, e, e + kChunkEdges < end ? e + kChunkEdges : end);
-    };
-    const std::int64_t each = tiles.tiles_of_round(), own = tiles.num_tiles() - tiles.blocks;
-    for (std::int64_t first = 0; first < own; first += each) {
-#pragma omp for schedule(dynamic, 1)
-      for (std::int64_t t = 0; t < each; ++t) tile(first + t);
-    }
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t block = 0; block < tiles.blocks; ++block) {
-      tile(own + block);
-      nodes(tiles.first_node[block], tiles.first_node[block + 1]);
-    }
-  }
-};
-
-// Weights in the order of the tiles, by every thread of a team.
-template <class T>
-void order_weights(const EmpProblem<T>& problem, const WideTiles& tiles, T* weight) {
-#pragma omp for schedule(static)
-  for (std::int64_t e = 0; e < problem.num_edges; ++e) weight[e] = problem.weight[tiles.order[e]];
-}
 
 // Calls body(WideRow) with the fewest lanes that fill it; fixed numbers of vectors exist where they
 // pay: float32, l21.

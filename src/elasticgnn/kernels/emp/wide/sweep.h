@@ -1,0 +1,72 @@
+// The sweep over the edges of a block that the wide steps and their adjoint share.
+#pragma once
+
+#include "emp/wide/blocks.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+// How a step treats the dual: the first reads none, the last leaves none, and a large one is stored
+// past the caches.
+struct DualStep {
+  bool is_first, is_last, past_caches;
+};
+
+// What a sweep reads and writes.
+template <class Row, class T>
+struct SweptTables {
+  const Row row;
+  const WideBlocks& blocks;
+  std::int64_t num_nodes, num_edges;
+  T *pair, *dual;           // the block's (emp/wide/blocks.h), and (m, stride)
+  typename Row::Vec* pool;  // of this thread
+
+  // Whether the rows of the nodes are more than a core's own cache holds.
+  bool is_far() const { return 2 * num_nodes * row.bytes() > tuning.cache_bytes / 4 * 3; }
+};
+
+// For each of the edges first .. last - 1 `renew(e, own, other, here, z)` makes the new row z of
+// the dual from the rows of its ends and its own old row, and gives the weight with which z is
+// added to the sum of the tail and taken from that of the head.
+template <class Row, class T, class Renew>
+ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64_t first,
+                                   std::int64_t last, DualStep step, const Renew& renew) {
+  using Vec = typename Row::Vec;
+  const Row row = tables.row;
+  const std::int64_t stride = row.stride(), last_edge = tables.num_edges - 1,
+                     ahead = row.ahead_edges();
+  const std::int32_t *const tail = tables.blocks.tail, *const head = tables.blocks.head;
+  T *const pair = tables.pair, *const dual = tables.dual;
+  const bool far = tables.is_far(), is_last = step.is_last, past_caches = step.past_caches;
+  typename Row::Vectors sum(tables.pool), z(tables.pool + row.count());
+  for (std::int64_t e = first; e < last;) {
+    const std::int64_t t = tail[e];
+    T *const own = pair + 2 * t * stride, *const own_sum = own + stride;
+    for (int v = 0; v < row.count(); ++v) sum[v] = row.load(own_sum, v);
+    do {
+      if (far) {
+        const std::int64_t next = head[e + ahead < last_edge ? e + ahead : last_edge];
+        row.prefetch(pair + 2 * next * stride, 2 * stride);
+      }
+      T* const other = pair + 2 * std::int64_t(head[e]) * stride;
+      T *const other_sum = other + stride, *const here = dual + e * stride;
+      const Vec w = renew(e, own, other, here, z);
+      if (past_caches)
+        for (int v = 0; v < row.count(); ++v) row.stream(here, v, z[v]);
+      else if (!is_last)
+        for (int v = 0; v < row.count(); ++v) row.store(here, v, z[v]);
+      for (int v = 0; v < row.count(); ++v) {
+        const Vec part = w * z[v];
+        sum[v] += part;
+        row.store(other_sum, v, row.load(other_sum, v) - part);
+      }
+    } while (++e < last && tail[e] == t);
+    for (int v = 0; v < row.count(); ++v) row.store(own_sum, v, sum[v]);
+  }
+  if (past_caches) Row::P::finish_streams();
+}
+
+}  // namespace
+
+}  // namespace elasticgnn::ISA_NAMESPACE
