@@ -98,11 +98,30 @@ ODD = {
     "an empty excel sheet": odd("edges", sheet(""), Refused("got an empty sheet"), ".xlsx"),
     "parquet that is none": odd("features", "x" * 50, Refused("must be a Parquet"), ".parquet"),
     "json that is no graph": odd("edges", "[1, 2]", Refused("must be a JSON graph"), ".json"),
+    "json with places for ids": odd(
+        "edges",
+        '{"nodes": [{"id": "ann"}, {"id": "bob"}], "links": [{"source": 0, "target": 1}]}',
+        Refused("ends must be ids of its nodes, got 0"),
+        ".json",
+    ),
+    "json with words at its nodes": odd(
+        "edges",
+        '{"nodes": [{"id": "ann", "city": "Rome"}, {"id": "bob", "city": "Bonn"}], '
+        '"links": [{"source": "ann", "target": "bob"}]}',
+        "attributes of nodes not used: 'city'",
+        ".json",
+    ),
+    "a zip of a Mac": odd(
+        "edges", zipped(**{"edges": GOOD_EDGES, "__MACOSX/._edges": "x"}), True, ".zip"
+    ),
     "an unknown ending": odd("labels", "x", Refused("must end in"), ".doc"),
     "a comment above a snap list": odd("edges", "# snap\nann bob\nbob cy\n", True, ".txt"),
     "neo4j headers": odd("edges", ":START_ID,:END_ID,:TYPE\nann,bob,K\n", "columns not used"),
     # what edges hold
     "an edge twice": odd("edges", GOOD_EDGES + "ann,bob,1\n", "name a pair again"),
+    "two files in one": odd(
+        "edges", GOOD_EDGES + GOOD_EDGES, "row 5 repeats the header and is left out"
+    ),
     "a loop": odd("edges", GOOD_EDGES + "ann,ann,1\n", "1 self-loops dropped"),
     "words above columns": odd("edges", "ann,bob\nbob,cy\n", True),
     "more columns": odd(
@@ -136,6 +155,16 @@ ODD = {
         "features",
         with_column("pay", ['"1,200"', '"3,400"', '"900"', '"1,000"']),
         Refused("without separators or units"),
+    ),
+    "thousands with points and decimal commas": odd(
+        "features",
+        "id;pay\nann;1.200,50\nbob;3.400,25\ncy;900,5\ndan;1.000\n",
+        Refused("without separators or units"),
+    ),
+    "thousands with points": odd(
+        "features",
+        "id;pay\nann;1.200\nbob;3.400\ncy;900\ndan;1.000\n",
+        "'1.200' is read as 1.2",
     ),
     "percent signs": odd(
         "features",

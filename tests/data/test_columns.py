@@ -84,6 +84,7 @@ def test_truth_values_are_numbers(tmp_path, reader):
         "source,target\ntrue,false\nfalse,n\n",
         "source,target\n2024-01-31,a\n2024-02-01,b\n",
         "source,target\n0,10\n00,10\n",
+        "source,target\na,b\nsource,target\nb,c\n",
     ],
 )
 def test_both_readers_read_the_same_edges(tmp_path, monkeypatch, text):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elasticgnn.data.own.table import MISSING
+from elasticgnn.data.own.table import MISSING, is_number
 from elasticgnn.data.own.text import BOM_UTF8, DELIMITERS, find_delimiter, read_bytes, table_ending
 from elasticgnn.extras import optional_imports
 
@@ -123,6 +123,9 @@ def open_plain(path: Path, *, smallest: int = LARGE_FILE) -> PlainFile | None:
     if b"\0" in content[:4096] or delimiter == ";" or not text.strip() or text.count('"') % 2:
         return None
     first = [cell.strip() for cell in next(csv.reader(io.StringIO(text), delimiter=delimiter))]
+    repeats = end >= 0 and content.find(b"\n" + content[start:end], end) >= 0
+    if repeats and not all(map(is_number, first)):
+        return None  # a header again
     signs = np.frombuffer(content, dtype=np.uint8)
     ends = sum(int(np.count_nonzero(part == NEWLINE)) for part in blocks(signs))
     rows = ends + (not content.endswith(b"\n")) - (line - 1)

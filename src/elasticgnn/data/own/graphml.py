@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from elasticgnn.data.own.ids import id_array
+from elasticgnn.data.own.layout import unused_attributes
 from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
 from elasticgnn.data.own.table import is_missing, short
 
@@ -36,11 +37,9 @@ def read_graphml(path: Path) -> FileContent:
     if not document.edges:
         raise ValueError(f"{path} must have edges, got {len(document.nodes)} nodes and none")
     ids = list(document.nodes)
-    return FileContent(
-        graphml_edges(document, path),
-        node_numbers(document, ids, path),
-        node_labels(document, ids, path),
-    )
+    numbers, labels = node_numbers(document, ids, path), node_labels(document, ids, path)
+    notes = unused_attributes(path, document.nodes.values(), numbers, labels)
+    return FileContent(replace(graphml_edges(document, path), notes=notes), numbers, labels)
 
 
 def parse(path: Path) -> Document:

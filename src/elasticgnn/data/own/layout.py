@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from elasticgnn.data.own.records import FeatureRows, LabelRows
 from elasticgnn.data.own.table import Table, plain_name, short, with_header
 
 
@@ -82,3 +85,22 @@ def unused_columns(table: Table, used: set[int | None]) -> tuple[str, ...]:
     names = ", ".join(table.column_name(position) for position in unused[:5])
     more = f" and {len(unused) - 5} more" if len(unused) > 5 else ""
     return (f"{table.path.name}: columns not used: {names}{more}",)
+
+
+def unused_attributes(
+    path: Path,
+    nodes: Iterable[Mapping[str, object]],
+    features: FeatureRows | None,
+    labels: LabelRows | None,
+) -> tuple[str, ...]:
+    """A note on attributes of a graph file's nodes that are neither features nor classes.
+
+    An attribute `label` that is no class is the name of a node.
+    """
+    used = {*((features.names or ()) if features else ()), labels.column if labels else "label"}
+    names = dict.fromkeys(name for data in nodes for name in data if name not in used)
+    if not names:
+        return ()
+    listed = ", ".join(repr(short(name)) for name in list(names)[:5])
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return (f"{path.name}: attributes of nodes not used: {listed}{more}",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 
 from elasticgnn.data.own.ids import id_array
+from elasticgnn.data.own.layout import unused_attributes
 from elasticgnn.data.own.matrix_market import read_matrix
 from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
 from elasticgnn.data.own.table import cell_text, first_line, is_missing, short
@@ -29,7 +31,9 @@ def read_network(path: Path, kind: str) -> FileContent:
     if graph.number_of_edges() == 0:
         raise ValueError(f"{path} must have edges, got none")
     nodes = {cell_text(node): data for node, data in graph.nodes(data=True)}
-    return FileContent(network_edges(graph, path), node_numbers(nodes, path), classes(nodes, path))
+    numbers, labels = node_numbers(nodes, path), classes(nodes, path)
+    notes = unused_attributes(path, nodes.values(), numbers, labels)
+    return FileContent(replace(network_edges(graph, path), notes=notes), numbers, labels)
 
 
 def read_networkx(path: Path, kind: str) -> Any:
@@ -43,10 +47,15 @@ def read_networkx(path: Path, kind: str) -> Any:
             return networkx.read_gml(path, label="id")
         content = json.loads(path.read_text("utf-8-sig"))
         edges = "edges" if "edges" in content else "links"
-        return networkx.node_link_graph(content, edges=edges)
+        graph = networkx.node_link_graph(content, edges=edges)
+        listed = networkx.node_link_graph({**content, edges: []}, edges=edges)
     except (networkx.NetworkXException, *BROKEN) as error:
         said = short(first_line(error))
         raise ValueError(f"{path} must be a {kind[1:].upper()} graph, got: {said}") from None
+    strange = [node for node in graph.nodes if node not in listed]
+    if strange and len(listed):  # places in the list of nodes, perhaps
+        raise ValueError(f"{path}: ends must be ids of its nodes, got {short(repr(strange[0]))}")
+    return graph
 
 
 def read_matrix_market(path: Path) -> EdgeRows:

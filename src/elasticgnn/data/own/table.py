@@ -15,6 +15,7 @@ from elasticgnn.data.own.sheet import SHEETS, read_sheet
 from elasticgnn.data.own.text import (
     DELIMITERS,
     find_delimiter,
+    pointed_thousands,
     read_text,
     table_ending,
     with_decimal_points,
@@ -103,9 +104,14 @@ def read_lines(path: Path, encoding: str | None = None) -> Table:
     text = without_comments(text) if ending == ".txt" else text
     delimiter = find_delimiter(text, DELIMITERS[ending])
     rows, line = split_text(path, text, delimiter)
-    rows = with_decimal_points(rows) if delimiter == ";" else rows
     if not rows:
         raise ValueError(f"{path} must have rows, got only blank lines")
+    if delimiter == ";":
+        doubtful = pointed_thousands(rows)
+        if doubtful is not None:
+            said = f"{doubtful!r} is read as {float(doubtful):g}: a point is a decimal point"
+            notes = (*notes, f"{path.name}: {said}")
+        rows = with_decimal_points(rows)
     return Table(path, None, rows, line, notes)
 
 
@@ -208,7 +214,19 @@ def with_header(table: Table, is_header: bool) -> Table:
             f"{table.path}, row {table.line[0]}: column names must differ, "
             f"got {short(min(repeated))!r} twice"
         )
-    return Table(table.path, header, table.rows[1:], line, table.notes)
+    return without_header_rows(table, Table(table.path, header, table.rows[1:], line, table.notes))
+
+
+def without_header_rows(whole: Table, table: Table) -> Table:
+    """The table without rows that repeat the header, as files put one behind the other have."""
+    again = {row for row, cells in enumerate(table.rows) if cells == whole.rows[0]}
+    if not again or len(again) == len(table.rows):
+        return table
+    kept = [row for row in range(len(table.rows)) if row not in again]
+    note = f"{table.path.name}: row {table.line[min(again)]} repeats the header and is left out"
+    more = f" ({len(again) - 1} more)" if len(again) > 1 else ""
+    rows, line = [table.rows[row] for row in kept], [table.line[row] for row in kept]
+    return Table(table.path, table.header, rows, line, (*table.notes, note + more))
 
 
 def plain_name(name: str) -> str:

@@ -18,6 +18,8 @@ from elasticgnn.data.npz import FREELY_UNPACKED, UNPACKED_TIMES
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 PACKED = (".gz", ".zip")
 WHITE = frozenset(b"\t\n\r\f\v")
+OF_MACS = "__MACOSX/"  # where Macs keep what no other system wants to know of a file
+POINTED = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 
 
@@ -34,7 +36,8 @@ def table_ending(path: Path) -> str:
 def only_member(path: Path) -> zipfile.ZipInfo:
     """The one file in a zip archive; ValueError if there are none or several."""
     with damage_refused(path, "a zip file"), zipfile.ZipFile(path) as archive:
-        files = [part for part in archive.infolist() if not part.is_dir()]
+        parts = [part for part in archive.infolist() if not part.is_dir()]
+    files = [part for part in parts if not part.filename.startswith(OF_MACS)]
     if len(files) != 1:
         raise ValueError(f"{path} must hold one file, got {len(files)}")
     return files[0]
@@ -120,3 +123,15 @@ def with_decimal_points(rows: list[list[str]]) -> list[list[str]]:
         [cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]
         for cells in rows
     ]
+
+
+def pointed_thousands(rows: list[list[str]]) -> str | None:
+    """A number such as 1.200 of a column whose points all stand before three digits; else None.
+
+    Where semicolons separate columns, it may be written for 1200.
+    """
+    for column in zip(*rows, strict=True):
+        pointed = [cell for cell in column if "." in cell]
+        if pointed and all(map(POINTED.fullmatch, pointed)):
+            return pointed[0]
+    return None
