@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from elasticgnn.graph import grid_graph
-from elasticgnn.solver.factor import CholeskyFactor, Pattern, SingularSystemError
+from elasticgnn.solver.factor import CholeskyFactor, SingularSystemError
 from elasticgnn.solver.geometry import Geometry
+from elasticgnn.solver.pattern import Pattern
 from marks import needs_kernels
 from solver_signals import chain, random_graph
 

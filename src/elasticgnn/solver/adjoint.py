@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from elasticgnn.solver.fill import FactorTooLargeError, check_matrix, check_product
 from elasticgnn.solver.instance import Array, Instance
 
 if TYPE_CHECKING:
@@ -46,9 +47,17 @@ class Adjoint:
         from scipy.sparse.linalg import splu
 
         self.free = rows.free
-        self.hessian, self.held = _hessian(instance, rows), _held_rows(instance, rows)
-        self.stiff = STIFFNESS * float(self.hessian.diagonal().max(initial=1.0))
-        self.factors = splu((self.hessian + self.stiff * (self.held.T @ self.held)).tocsc())
+        try:
+            check_product(instance.operator)
+            self.hessian, self.held = _hessian(instance, rows), _held_rows(instance, rows)
+            self.stiff = STIFFNESS * float(self.hessian.diagonal().max(initial=1.0))
+            system = self.hessian + self.stiff * (self.held.T @ self.held)
+            check_matrix(system)
+        except FactorTooLargeError as error:
+            raise ValueError(
+                f"graph must have smaller factors where a gradient is asked for: {error}"
+            ) from error
+        self.factors = splu(system.tocsc())
 
     def solve(self, gradient: Array, held_at: Array | None = None) -> tuple[Array, Array]:
         """v (n, d) and mu (r, d) for g (n, d) and b (r, d), of which only free entries count."""

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.kernels import native
-from elasticgnn.solver.factor import WIDEST_BAND, BandFactor, Factor, Index, Pattern, build_factor
+from elasticgnn.solver.factor import WIDEST_BAND, BandFactor, Factor, build_factor
+from elasticgnn.solver.fill import check_product
 from elasticgnn.solver.geometry import Array
 from elasticgnn.solver.mesh import loops
+from elasticgnn.solver.pattern import Index, Pattern
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -49,6 +51,7 @@ class NodeSystem:
         if width <= WIDEST_BAND:
             self.factor: Factor = BandFactor(operator.shape[1], channels, width)
         else:
+            check_product(operator)
             self.factor = build_factor(self.pattern)
 
     @cached_property

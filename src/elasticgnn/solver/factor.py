@@ -5,8 +5,6 @@ others, else the compiled sparse Cholesky. Without the compiled loops, or beyond
 qdldl where it is installed (extra "solver"), else scipy's SuperLU.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,13 +12,13 @@ from numpy.typing import NDArray
 
 from elasticgnn.extras import optional_imports
 from elasticgnn.kernels import native
+from elasticgnn.solver.fill import check_pattern, elimination
 from elasticgnn.solver.geometry import Array
 from elasticgnn.solver.mesh import loops
+from elasticgnn.solver.pattern import Pattern, Places, band_order, bandwidth
 
 WIDEST_BAND = 48
 COMPILED_BAND: int = getattr(native, "INTERIOR_BAND", -1)  # -1: no loops, or older ones
-Index = NDArray[np.intp] | NDArray[np.int32]
-Places = NDArray[np.int64]
 
 
 class SingularSystemError(ArithmeticError):
@@ -32,7 +30,7 @@ class Factor(Protocol):
 
     room: Array  # where the numbers of A stand before they are factorised
 
-    def places(self, pattern: "Pattern") -> Places:
+    def places(self, pattern: Pattern) -> Places:
         """(e, d d) of each number of the pattern in the raveled room; -1 above the diagonal."""
 
     def factorise(self) -> None:
@@ -42,80 +40,19 @@ class Factor(Protocol):
         """y (N,); `right` may be overwritten."""
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """The blocks (d, d) of a lower triangle: row >= column, by column, then row; whole diagonal."""
-
-    nodes: int
-    channels: int
-    row: Index
-    column: Index
-
-    @property
-    def size(self) -> int:
-        """Number of unknowns."""
-        return self.nodes * self.channels
-
-    @cached_property
-    def diagonal(self) -> NDArray[np.int32]:
-        """The entry of each node's own block."""
-        return np.flatnonzero(self.row == self.column).astype(np.int32)
-
-    @cached_property
-    def wide_row(self) -> Places:
-        """(e, d d): the unknown of each number's row."""
-        entry = np.arange(self.channels)
-        wide = self.row.astype(np.int64)[:, None, None] * self.channels + entry[:, None]
-        return np.broadcast_to(wide, (len(self.row), *2 * [self.channels])).reshape(
-            len(self.row), -1
-        )
-
-    @cached_property
-    def wide_column(self) -> Places:
-        """(e, d d): the unknown of each number's column."""
-        entry = np.arange(self.channels)
-        wide = self.column.astype(np.int64)[:, None, None] * self.channels + entry
-        return np.broadcast_to(wide, (len(self.row), *2 * [self.channels])).reshape(
-            len(self.row), -1
-        )
-
-    @cached_property
-    def is_lower(self) -> NDArray[np.bool_]:
-        """(e, d d): whether a number lies on or below the diagonal."""
-        return self.wide_row >= self.wide_column
-
-
 def build_factor(pattern: Pattern) -> Factor:
     """The solver that suits a pattern whose own order has a wide band."""
-    position = _band_order(pattern)
-    if position is not None:
-        width = bandwidth(pattern, position)
+    position = band_order(pattern)
+    width = bandwidth(pattern, position)
+    if width <= WIDEST_BAND:
         return BandFactor(pattern.nodes, pattern.channels, width, position)
     if native is not None and pattern.channels <= native.INTERIOR_CHANNELS:
         return CholeskyFactor(pattern)
+    check_pattern(pattern)
     try:
         return QdldlFactor(pattern)
     except ImportError:
         return LuFactor(pattern)
-
-
-def bandwidth(pattern: Pattern, position: Index) -> int:
-    """Of the unknowns, with the nodes at these positions; the diagonal is not counted."""
-    hops = int(np.abs(position[pattern.row] - position[pattern.column]).max(initial=0))
-    return hops * pattern.channels + pattern.channels - 1
-
-
-def _band_order(pattern: Pattern) -> NDArray[np.int32] | None:
-    """The position of each node in an order with a narrow band, if there is one."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    ones = np.ones(len(pattern.row), dtype=np.int8)
-    lower = csr_array((ones, (pattern.row, pattern.column)), shape=(pattern.nodes,) * 2)
-    order = reverse_cuthill_mckee(csr_array(lower + lower.T), symmetric_mode=True)
-    position = np.empty(pattern.nodes, dtype=np.int32)
-    position[order] = np.arange(pattern.nodes)
-    return position if bandwidth(pattern, position) <= WIDEST_BAND else None
 
 
 class BandFactor:
@@ -180,9 +117,7 @@ class CholeskyFactor:
     """The compiled sparse Cholesky: nested dissection, and dense fronts of columns alike."""
 
     def __init__(self, pattern: Pattern) -> None:
-        self.ends = tuple(np.ascontiguousarray(e, np.int32) for e in (pattern.row, pattern.column))
-        size = (pattern.nodes, pattern.channels, len(pattern.row))
-        self.shape = loops().SparseFactor(*size, *self.ends)
+        self.ends, self.shape = pattern.ends, elimination(pattern)
         self.room: Array = np.zeros(self.shape.size)
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from elasticgnn.solver import forest
 from elasticgnn.solver.ascend import ascend
+from elasticgnn.solver.fill import FactorTooLargeError
 from elasticgnn.solver.flatten import flat_strength
 from elasticgnn.solver.forest import solve_forest
 from elasticgnn.solver.instance import Array, Instance
@@ -22,6 +23,7 @@ RUN: dict[str, Method] = {
     "papc": iterate,
 }
 METHODS = ("auto", *RUN)
+ASKED = "asked for"
 MOST_CHANNELS = 8  # that interact: the system has a block of their square per entry
 MOST_UNKNOWNS = 3_000_000  # of a system without fill: forests
 MOST_WITH_CYCLES = 120_000  # of a system that fills up
@@ -78,6 +80,15 @@ def refusal(instance: Instance, method: str) -> str | None:
     if method == "interior" or (instance.terms is None and instance.channel_strength is None):
         return None
     return "only the interior point method takes other losses, bounds, a lasso or channel strengths"
+
+
+def without_factor(instance: Instance, choice: Choice, error: FactorTooLargeError) -> Choice:
+    """What to do instead of a factorisation that would not fit; refuses where nothing serves."""
+    why_not = refusal(instance, "ascent")
+    if choice.reason == ASKED or why_not is not None:
+        words = f"; {why_not}" if why_not else " (method='auto' takes another)"
+        raise ValueError(f"graph must have smaller factors for this problem: {error}{words}")
+    return Choice("ascent", f"{choice.reason}, but {error}")
 
 
 def _interior_reason(instance: Instance) -> str | None:

@@ -14,12 +14,13 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import native
 from elasticgnn.solver.backends import PlainCertificate
 from elasticgnn.solver.extras import Extras
+from elasticgnn.solver.fill import FactorTooLargeError
 from elasticgnn.solver.flatten import component_means, constant_fit
 from elasticgnn.solver.implicit import Optimum, attach_gradient
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.losses import Loss, Squared
 from elasticgnn.solver.measure import Measure, keep_in_ball
-from elasticgnn.solver.methods import METHODS, RUN, Choice, choose, refusal
+from elasticgnn.solver.methods import ASKED, METHODS, RUN, Choice, choose, refusal, without_factor
 from elasticgnn.solver.missing import order_zero_bounds
 from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.solution import Solution
@@ -160,9 +161,14 @@ def solve(
     plan = choose(instance) if method == "auto" else [_asked(instance, method)]
     best: Found | None = None
     steps = 0
-    for choice in plan:
+    while plan:
+        choice = plan.pop(0)
         limit = stop.max_steps if choice.steps is None else min(choice.steps, stop.last_step)
-        outcome = RUN[choice.name](instance, replace(stop, max_steps=limit), *guess)
+        try:
+            outcome = RUN[choice.name](instance, replace(stop, max_steps=limit), *guess)
+        except FactorTooLargeError as error:
+            plan = [without_factor(instance, choice, error)]
+            continue
         steps += outcome.steps
         now = judged(prepared, replace(outcome, steps=steps), stop.rtol, choice)
         if best is None or now.measure.gap < best.measure.gap:
@@ -194,7 +200,7 @@ def _asked(instance: Instance, method: str) -> Choice:
     why_not = refusal(instance, method)
     if why_not is not None:
         raise ValueError(f"method must not be {method!r} for this problem: {why_not}")
-    return Choice(method, "asked for")
+    return Choice(method, ASKED)
 
 
 def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) -> Found:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from elasticgnn.solver.fill import FactorTooLargeError, check_matrix, check_product
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.node_terms import Bounds
 
@@ -101,11 +102,13 @@ class FlowRepair:
 
         nodes = np.flatnonzero(self.instance.is_missing[:, k])
         columns = self.instance.operator[:, nodes]
-        normal = columns.T @ diags_array(self.instance.row_weight) @ columns
         try:
+            check_product(columns)
+            normal = columns.T @ diags_array(self.instance.row_weight) @ columns
+            check_matrix(normal)
             return nodes, splu(normal.tocsc()) if len(nodes) else None
-        except RuntimeError:  # singular to rounding: the flow stays, and its gap says so
-            return nodes, None
+        except (RuntimeError, FactorTooLargeError):  # singular to rounding, or too large
+            return nodes, None  # the flow stays, and its gap says so
 
     def __call__(self, flow: Array) -> Array:
         """The flow without divergence where values are missing, inside its ball if lambda2 = 0."""
@@ -171,21 +174,33 @@ def _barriers(instance: Instance) -> list[Array]:
 
 def _barrier(laplacian: "csr_array", mask: NDArray[np.bool_]) -> Array:
     """The barrier of one set of nodes; inf where none could be computed."""
-    from scipy.sparse.linalg import MatrixRankWarning, spsolve
-
     nodes, out = np.flatnonzero(mask), np.zeros(len(mask))
     if not len(nodes):
         return out
     inner = laplacian[nodes][:, nodes]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MatrixRankWarning)
-        barrier = np.atleast_1d(spsolve(inner.tocsc(), np.ones(len(nodes))))
+    barrier = _torsion(inner)
     # what rounding can hide in the product
     noise = 1e-15 * float(np.max(abs(inner) @ np.abs(barrier)))
     least = float((inner @ barrier).min()) - noise
     good = np.isfinite(least) and least > 0 and barrier.min() > 0
     out[nodes] = barrier / least if good else np.inf
     return out
+
+
+def _torsion(inner: "csr_array") -> Array:
+    """v with (inner v) = 1, or nearly so: what it really has is looked at by the caller."""
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import MatrixRankWarning, cg, spsolve
+
+    ones = np.ones(inner.shape[0])
+    try:
+        check_matrix(inner)
+    except FactorTooLargeError:
+        diagonal = diags_array(1 / inner.diagonal())
+        return np.asarray(cg(inner, ones, rtol=1e-6, maxiter=1000, M=diagonal)[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatrixRankWarning)
+        return np.atleast_1d(spsolve(inner.tocsc(), ones))
 
 
 def _free_reaches(instance: Instance) -> list[float]:

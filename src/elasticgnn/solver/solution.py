@@ -78,11 +78,11 @@ class Solution:
         return self.verdict is Verdict.CERTIFIED
 
     def summary(self) -> str:
-        """One line: verdict, objective, gap, distance, method, steps, seconds."""
+        """One line: verdict, objective, gap, distance, method and why, steps, seconds."""
         return (
             f"{self.verdict}: objective {_value(self.objective)}, gap {self.gap:.2e} "
             f"(relative {self.relative_gap:.2e}), distance <= {self.distance_bound:.2e}, "
-            f"{self.method}: {self.steps} steps, {self.seconds:.2f} s"
+            f"{self.method} ({self.reason}): {self.steps} steps, {self.seconds:.2f} s"
         )
 
     def pieces(self, *, tolerance: float | None = None, channel: int | None = None) -> Tensor:

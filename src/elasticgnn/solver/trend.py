@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.graph import Graph
+from elasticgnn.solver.fill import ENTRY_BYTES, MOST_BYTES
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -26,10 +27,23 @@ def check_order(graph: Graph, order: int, boundary: str) -> None:
         raise ValueError(
             f"order must be one of {ORDERS} unless boundary is 'free' on a chain, got {order}"
         )
+    if boundary == "graph" and order == 2:
+        _check_second_order(graph)
     if boundary == "free":
         chain_order(graph)
         if graph.normalization != "none":
             raise ValueError("boundary must be 'graph' for a normalised graph, got 'free'")
+
+
+def _check_second_order(graph: Graph) -> None:
+    """Refuses hubs whose every edge would see all their neighbours."""
+    degree = np.diff(graph.to_scipy().indptr).astype(np.float64)
+    entries = float((degree * (degree + 1)).sum())
+    if entries * ENTRY_BYTES > MOST_BYTES:
+        raise ValueError(
+            f"order must be at most 1 on this graph: an edge of a hub with {degree.max():.0f} "
+            f"neighbours sees them all at order 2, which makes {entries:.2g} entries"
+        )
 
 
 def trend_operator(graph: Graph, order: int, boundary: str) -> tuple["csr_array", Array]:

@@ -18,11 +18,11 @@ void bind_cholesky(nb::module_& module) {
                            "The order and the shape of a sparse Cholesky factor.")
       .def("__init__",
            [](SparseFactor* self, std::int32_t nodes, int channels, std::int64_t entries, Rows row,
-              Rows column) {
+              Rows column, double most) {
              const auto *rows = at<const std::int32_t>(row),
                         *columns = at<const std::int32_t>(column);
              const nb::gil_scoped_release release;
-             new (self) SparseFactor(nodes, channels, entries, rows, columns);
+             new (self) SparseFactor(nodes, channels, entries, rows, columns, most);
            })
       .def_prop_ro("size", &SparseFactor::size, "Numbers that the factor holds.")
       .def_prop_ro("work", &SparseFactor::work, "Multiplications of one factorisation, about.")

@@ -14,8 +14,12 @@ namespace elasticgnn {
 
 class Dissection {
  public:
-  explicit Dissection(const Adjacency& graph)
-      : graph(graph), part(graph.size(), 0), level(graph.size(), -1), place(graph.size(), -1) {}
+  Dissection(const Adjacency& graph, double most)
+      : graph(graph),
+        fill(most),
+        part(graph.size(), 0),
+        level(graph.size(), -1),
+        place(graph.size(), -1) {}
 
   // Nodes in the order of their elimination.
   std::vector<std::int32_t> order() {
@@ -55,7 +59,7 @@ class Dissection {
   void by_degree(std::int32_t from, std::int32_t to) {
     const Adjacency own = induced(graph, nodes.data() + from, to - from, place);
     const std::vector<std::int32_t> old(nodes.begin() + from, nodes.begin() + to);
-    const std::vector<std::int32_t> found = MinimumDegree(own).order();
+    const std::vector<std::int32_t> found = MinimumDegree(own, fill).order();
     for (std::size_t k = 0; k < found.size(); ++k) nodes[from + k] = old[found[k]];
   }
 
@@ -145,6 +149,7 @@ class Dissection {
   }
 
   const Adjacency& graph;
+  Fill fill;
   std::vector<std::int32_t> nodes, part, level, place, queue, starts;
   std::vector<std::pair<std::int32_t, std::int32_t>> parts;
   std::int32_t labels = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solver/dissection.h"
+#include "solver/fill.h"
 
 namespace elasticgnn {
 
@@ -26,10 +27,11 @@ struct Elimination {
 
 class Eliminator {
  public:
-  explicit Eliminator(const Adjacency& graph) : graph(graph), size(graph.size()) {}
+  // At most so many blocks in the factor; std::length_error where there would be more.
+  Eliminator(const Adjacency& graph, double most) : graph(graph), size(graph.size()), most(most) {}
 
   Elimination run() {
-    number(Dissection(graph).order());
+    number(Dissection(graph, most).order());
     find_parents();
     number(postordered());
     find_parents();
@@ -93,11 +95,14 @@ class Eliminator {
   void count_columns() {
     columns.assign(size, 1);
     List mark(size, -1);
+    Fill fill(most);
     for (std::int32_t k = 0; k < size; ++k) {
       mark[k] = k;
+      std::int32_t across = 1;
       earlier(k, [&](std::int32_t j) {
-        for (; mark[j] != k; j = parent[j]) mark[j] = k, ++columns[j];
+        for (; mark[j] != k; j = parent[j]) mark[j] = k, ++columns[j], ++across;
       });
+      fill.add(across);
     }
   }
 
@@ -187,6 +192,7 @@ class Eliminator {
 
   const Adjacency& graph;
   std::int32_t size;
+  double most;
   List order, parent, columns;
   Elimination out;
 };

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "solver/adjacency.h"
+#include "solver/fill.h"
 
 namespace elasticgnn {
 
 class MinimumDegree {
  public:
-  explicit MinimumDegree(const Adjacency& graph)
-      : count(graph.size()),
+  MinimumDegree(const Adjacency& graph, Fill& fill)
+      : fill(fill),
+        count(graph.size()),
         nodes(count),
         elements(count),
         weight(count, 1),
@@ -88,12 +90,14 @@ class MinimumDegree {
   void eliminate(std::int32_t pivot) {
     delist(pivot);
     List around = neighbours(pivot);
-    left -= weight[pivot];
-    weight[pivot] = 0;
+    const std::int32_t taken = std::exchange(weight[pivot], 0);
+    left -= taken;
     alive[pivot] = 1;
     lowest = count;
     std::int32_t size = 0;
     for (const std::int32_t i : around) size += weight[i], delist(i);
+    // those around it are all joined from now on, whatever comes next
+    fill.add(double(taken) * (size + taken / 2.0), double(size) * size / 2);
     count_outside(around, pivot);
     for (const std::int32_t i : around) size -= renew(i, pivot, size);
     merge_equal(around);
@@ -210,6 +214,7 @@ class MinimumDegree {
     return rounds[v];
   }
 
+  Fill& fill;
   std::int32_t count, left = 0, lowest = 0;
   std::vector<List> nodes, elements;  // of a node; an element's members stand in `elements`
   std::vector<std::int32_t> weight, degree, mark, element_weight, stamp;

@@ -8,18 +8,21 @@
 
 #include "solver/cholesky.h"
 #include "solver/elimination.h"
+#include "solver/fill.h"
 
 namespace elasticgnn {
 
 class SparseFactor {
  public:
   // Of the lower triangle of a matrix of blocks d x d at these rows and columns of nodes.
+  // std::length_error where it would hold more than `most` numbers.
   SparseFactor(std::int32_t nodes, int channels, std::int64_t entries, const std::int32_t* row,
-               const std::int32_t* column)
+               const std::int32_t* column, double most)
       : channels(channels) {
     const Adjacency graph = adjacency(nodes, entries, row, column);
-    shape = Eliminator(graph).run();
+    shape = Eliminator(graph, most / (double(channels) * channels)).run();
     find_room();
+    Fill(most).add(double(room) + double(tallest_stack));
     moved.resize(std::size_t(nodes) * channels);
   }
 
