@@ -6,6 +6,8 @@ A violation is any signal, wherever it comes from, whose objective lies below ob
 proven lower bound above the objective. Small problems are also given to cvxpy with Clarabel.
 Prints one line per violation and a summary; the exit code is 1 if there was one. With --output
 each hundred problems are recorded when done, and a run that was stopped goes on after them.
+--join takes in the batches that other runs with the same settings recorded (see --parts).
+--sparse sends every system through the compiled sparse Cholesky, narrow bands too.
 --paths examines the same problems as points of a path of seven values of lambda1.
 """
 
@@ -20,7 +22,7 @@ import torch
 from certificate_problems import Problem, objective, outside_signal, random_problem
 from numpy.random import Generator
 
-from elasticgnn.solver import Solution, Verdict
+from elasticgnn.solver import Solution, Verdict, assembly, factor
 
 OUTSIDE_NODES = 10  # largest problem that the outside solver is asked about
 BATCH = 100  # problems per entry of the record
@@ -140,8 +142,10 @@ def verify_all(options: argparse.Namespace) -> Tally:
         "seed": options.seed,
         "long_steps": options.long_steps,
     }
-    settings |= {"paths": True} if options.paths else {}
+    settings |= {name: True for name in ("paths", "sparse") if getattr(options, name)}
     done = recorded(options.output, settings)
+    for other in options.join:
+        done |= recorded(other, settings)
     for batch in range(options.part, batches, options.parts):
         if str(batch) in done:
             continue
@@ -149,11 +153,18 @@ def verify_all(options: argparse.Namespace) -> Tally:
         share = -(-options.outside // batches)
         drawn = (options.seed, options.long_steps, batch, options.paths)
         done[str(batch)] = verify(count, share, *drawn)
-        if options.output:
-            tallies = {name: asdict(tally) for name, tally in done.items()}
-            record = settings | {"total": asdict(summed(done)), "batches": tallies}
-            options.output.write_text(json.dumps(record, indent=1) + "\n")
+        write(options.output, settings, done)
+    write(options.output, settings, done)
     return summed(done)
+
+
+def write(path: Path | None, settings: dict[str, Any], done: dict[str, Tally]) -> None:
+    """The record, batches in their order."""
+    if path is None:
+        return
+    tallies = {name: asdict(done[name]) for name in sorted(done, key=int)}
+    record = settings | {"total": asdict(summed(done)), "batches": tallies}
+    path.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def recorded(path: Path | None, settings: dict[str, Any]) -> dict[str, Tally]:
@@ -177,11 +188,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--long-steps", type=int, default=5_000)
     parser.add_argument("--paths", action="store_true", help="examine points of paths")
+    parser.add_argument("--sparse", action="store_true", help="no factor within a band")
     parser.add_argument("--part", type=int, default=0, help="run every parts-th batch from this")
     parser.add_argument("--parts", type=int, default=1)
+    parser.add_argument("--join", type=Path, nargs="*", default=[], help="records of other parts")
     parser.add_argument("--output", type=Path, help="JSON file to record in and to go on from")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.sparse:
+        factor.WIDEST_BAND = assembly.WIDEST_BAND = -1
     total = verify_all(options)
     print(
         f"{total.problems} problems, {total.outside} of them also with cvxpy, {total.certified} "

@@ -221,7 +221,7 @@ def test_a_component_without_values_stays_empty_and_is_mentioned(files, capsys):
 def test_it_says_in_words_what_it_did(files, capsys):
     assert run(files / "signal.csv", files / "edges.csv", "--select", "cv") == 0
     said = capsys.readouterr().out
-    assert "method forest: the graph has no cycles" in said
+    assert "forest (the graph has no cycles" in said
     assert "by held-out nodes and the lowest score; noise level" in said
     assert "10 nodes in " in said
     assert " constant pieces, " in said

@@ -1,6 +1,7 @@
 """elasticgnn denoise: smooth a signal on a graph, or an image, and certify the answer."""
 
 import json
+import math
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
@@ -100,7 +101,7 @@ def denoise(
         raise ValueError("lambda1 must be left out when --select chooses it, got both")
     source = read_signal(signal)
     graph = _graph(source, edges, normalization.value)
-    target = output or signal.with_name(f"{signal.stem}-denoised{signal.suffix}")
+    target = output or _beside(signal)
     check_signal_output(target, source)
     check_output(target, inputs=(edges,))  # the signal itself may be replaced
     if plot is not None:
@@ -132,6 +133,12 @@ class Asked:
     rtol: float
     sigma: float | None
     extras: "Extras"
+
+
+def _beside(signal: Path) -> Path:
+    """Where the answer goes that has no place: prices.csv.gz to prices-denoised.csv.gz."""
+    ending = "".join(signal.suffixes[-2:]) if signal.suffix.lower() == ".gz" else signal.suffix
+    return signal.with_name(f"{signal.name.removesuffix(ending)}-denoised{ending}")
 
 
 def _graph(source: "SignalFile", edges: Path | None, normalization: str) -> "Graph":
@@ -222,7 +229,6 @@ def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json:
     pieces = int(solution.pieces().max()) + 1 if len(solution.value) else 0
     if not as_json:
         say(solution.summary())
-        say(f"method {solution.method}: {solution.reason}")
         say(f"{why}; lambda2 {lambda2:.6g}")
         say(_shape_in_words(solution, pieces))
         if empty:
@@ -250,8 +256,13 @@ def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json:
         "nodes_left_empty": empty,
         "output": str(target),
     }
-    json.dump(facts, sys.stdout)
+    json.dump({name: _in_json(fact) for name, fact in facts.items()}, sys.stdout)
     say()
+
+
+def _in_json(fact: Any) -> Any:
+    """JSON has no infinity: what is not bounded, or beyond float64, is null."""
+    return None if isinstance(fact, float) and not math.isfinite(fact) else fact
 
 
 def _shape_in_words(solution: "Solution", pieces: int) -> str:

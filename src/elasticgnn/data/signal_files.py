@@ -1,5 +1,6 @@
 """Signals and edges in files: tables, NPY, graphs and images, read and written."""
 
+import gzip
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+MIDNIGHT = " 00:00:00"  # spreadsheets and Parquet have no days, only times
 MOST_PIXELS = 25_000_000
 COORDINATES = (("x", "y"), ("lon", "lat"), ("longitude", "latitude"))
 
@@ -96,10 +98,10 @@ def read_table(path: Path) -> "pd.DataFrame":
 
 
 def id_text(value: Any) -> str:
-    """A node id as text, so that 7, 7.0 and "7" are the same node."""
+    """A node id as text, so that 7, 7.0 and "7" are the same node, and a day and its midnight."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value).strip()
+    return str(value).strip().removesuffix(MIDNIGHT)
 
 
 def read_edges(path: Path, signal: SignalFile, normalization: str) -> Graph:
@@ -172,7 +174,7 @@ def check_pixels(width: int, height: int) -> None:
 def write_signal(path: Path, signal: SignalFile, value: NDArray[np.float64]) -> None:
     """The smoothed rows in the format that `path` names."""
     check_signal_output(path, signal)
-    kind = path.suffix.lower()
+    kind = _output_ending(path)
     with whole_file(path) as file:
         if kind in IMAGES:
             _write_image(file, kind, signal, value)
@@ -180,15 +182,26 @@ def write_signal(path: Path, signal: SignalFile, value: NDArray[np.float64]) -> 
             buffer = BytesIO()  # numpy writing to a real file does not name it on a full disk
             np.save(buffer, value)
             file.write(buffer.getbuffer())
+        elif path.suffix.lower() == ".gz":
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                _write_table(packed, kind, signal, value)
         else:
             _write_table(file, kind, signal, value)
 
 
+def _output_ending(path: Path) -> str:
+    """What will be written; only text is packed."""
+    kind = table_ending(path)
+    is_packed = path.suffix.lower() == ".gz"
+    return ".gz" if is_packed and kind not in SEPARATORS else kind
+
+
 def check_signal_output(path: Path, signal: SignalFile) -> None:
     """Refuses a path that `write_signal` could not write for this signal."""
-    kind = path.suffix.lower()
+    kind = _output_ending(path)
     if kind not in (*TABLES, ".npy", *IMAGES):
-        raise ValueError(f"output must end in {', '.join((*TABLES, '.npy', *IMAGES))}, got {path}")
+        endings = ", ".join((*TABLES, ".csv.gz", ".npy", *IMAGES))
+        raise ValueError(f"output must end in {endings}, got {path}")
     if kind in IMAGES and signal.image_shape is None:
         raise ValueError(
             f"output must be a table or .npy for a signal that is no image, got {path}"
@@ -206,7 +219,9 @@ def _write_image(file: BinaryIO, kind: str, signal: SignalFile, value: NDArray[n
     Image.fromarray(pixels.reshape(shape)).save(file, Image.registered_extensions()[kind])
 
 
-def _write_table(file: BinaryIO, kind: str, signal: SignalFile, value: NDArray[np.float64]) -> None:
+def _write_table(
+    file: BinaryIO | gzip.GzipFile, kind: str, signal: SignalFile, value: NDArray[np.float64]
+) -> None:
     with optional_imports():
         import pandas as pd
 
