@@ -1,6 +1,7 @@
 """The tables of docs/attacks.md from their records: prints Markdown.
 
-python studies/attack_tables.py {schedule,scale,eva,certify,rung,rung_causes,harmless,rows} [folder]
+python studies/attack_tables.py {schedule,scale,eva,certify,rung,rung_causes,rung_gamma,
+    harmless,table_cost,rows} [folder]
 """
 
 import argparse
@@ -8,6 +9,8 @@ import json
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from table_cost import whole_cells
 
 from elasticgnn.robustness import outcomes
 from elasticgnn.robustness.store import read_rows
@@ -137,25 +140,49 @@ def rung_causes(found: list[dict[str, Any]]) -> str:
     return table([*head, *(f"{100 * rate:g} %" for rate in rates)], body)
 
 
+def rung_gamma(found: list[dict[str, Any]]) -> str:
+    rates = (0.2, 0.5, 1.0, 1.5, 2.0)
+    body, best = [], [0.0] * (len(rates) + 1)
+    for one in found:
+        standing = [fmean(stands(row, 0) for row in one["rows"])]
+        for rate in rates:
+            left = [stands(row, max(1, round(rate * row["degree"]))) for row in one["rows"]]
+            standing.append(fmean(left))
+        if one["model"].startswith("rung, "):
+            best = [max(pair) for pair in zip(best, standing, strict=True)]
+        body.append([one["model"], percent(one["clean"]), *map(percent, standing)])
+    body.append(["best of rung for each budget", "-", *map(percent, best)])
+    head = ["network", "clean, all test nodes", "clean, targets"]
+    return table([*head, *(f"{100 * rate:g} %" for rate in rates)], body)
+
+
 def harmless(rows: list[dict[str, Any]]) -> str:
-    head = [
-        "dropout",
-        "share that hears the graph",
-        "plausible",
-        "clean",
-        "5 %, worst",
-        "25 %, worst",
-    ]
-    chosen = [r for r in rows if r["share"] in (0.0, 0.2, 0.4, 0.6, 1.0) and r["plausible"] != 0.03]
+    head = ["protocol, backbone", "dropout", "share that hears the graph", "plausible", "clean"]
+    head += ["5 %, worst", "25 %, worst"]
     body = []
-    for row in sorted(chosen, key=lambda r: (r["dropout"], r["share"], r["plausible"])):
-        cells = [f"{row['dropout']:g}", f"{row['share']:g}", f"{row['plausible']:g}"]
+    for row in rows:
+        cells = [f"{row['protocol']}, {row['backbone']}", f"{row['dropout']:g}"]
+        cells += [f"{row['share']:g}", f"{row['plausible']:g}"]
         body.append([*cells, *(percent(row[k]) for k in ("clean", "worst 0.05", "worst 0.25"))])
     return table(head, body)
 
 
+def table_cost(rows: list[dict[str, Any]]) -> str:
+    head = ["model", "training of a seed", "PRBCD, a budget", "EvA, a budget", "EvA, ms a graph"]
+    body, total = [], 0.0
+    for row in rows:
+        training, gradient, evolution = whole_cells(row)
+        whole = 3 * training + 12 * (2 * gradient + evolution)
+        total += whole
+        judged = "-" if row["eva"] is None else f"{1000 * row['eva']['judged']:.2f}"
+        times = [f"{value:.1f}" for value in (training, gradient, evolution)]
+        body.append([row["model"], *times, judged, f"{whole:.0f}"])
+    return table([*head, "all of it"], [*body, ["all", "", "", "", "", f"{total:.0f}"]])
+
+
 PRINTERS = {"schedule": schedule, "scale": scale, "eva": eva, "certify": certify}
-PRINTERS |= {"rung": rung, "rung_causes": rung_causes, "harmless": harmless}
+PRINTERS |= {"rung": rung, "rung_causes": rung_causes, "rung_gamma": rung_gamma}
+PRINTERS |= {"harmless": harmless, "table_cost": table_cost}
 
 
 def main() -> None:

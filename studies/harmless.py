@@ -1,36 +1,76 @@
 """How little harm a model can do: clean accuracy against the worst under attack (docs/attacks.md).
 
-    python studies/harmless.py results/attacks/harmless.json [--dropouts 0.5,0.8]
+    python studies/harmless.py results/attacks/harmless.json docs/figures/harmless.png
 
-One ElasticGNN per dropout on the Cora component. Two dials at prediction, both computed from the
-backbone alone, so that no flip moves them. share: that part of all nodes, the least sure by the
-backbone, hears the graph (`Trusting`), the others keep the backbone's class. plausible: a node that
-hears the graph may only become a class that the backbone gives at least this part of its largest
-chance. Every setting is judged under the same flips: PRBCD (40 epochs on 20,000 pairs) at RATES
-through the ElasticGNN and through `Trusting` at the shares of ADAPTIVE. "worst" counts smaller
-budgets too. Rows of a dropout that the file has are not run again.
+ElasticGNN (3, 3) on the Cora component. protocol: "evasion", trained on the clean graph;
+"inductive", training sees no edge of a test node. Two dials at prediction, both computed without
+the graph, so that no flip moves them. share: that part of all nodes, the least sure by `backbone`,
+hears the graph, the others keep its class. plausible: a node that hears the graph may only become a
+class that the backbone gives at least this part of its largest chance. backbone: "own", the
+ElasticGNN's; "distilled", a perceptron fitted to what the ElasticGNN says of all nodes on the graph
+that training sees. Every setting is attacked through itself (PRBCD, 40 epochs on 20,000 pairs, at
+RATES) and judged under everybody's flips; "worst" counts smaller budgets too. Rows of a group that
+the file has are not run again.
 """
 
 import argparse
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from elasticgnn.attack import AttackBudget, GradientSettings, attack
+from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask, load
-from elasticgnn.defence import Trusting
+from elasticgnn.features import DropoutNoise, SparseFeatures
+from elasticgnn.figures import COLOURS, legend_below, new_figure
 from elasticgnn.graph import Graph
-from elasticgnn.nn import ElasticGNN, ModelSettings
+from elasticgnn.nn import MLP, ElasticGNN, ModelSettings
+from elasticgnn.robustness.run import without_nodes
 from elasticgnn.training import TrainingPlan, fit, make_model
 
 DATA, RATES = "cora-meta-0", (0.05, 0.25)
-SHARES = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-PLAUSIBLE = (0.0, 0.03, 0.1)
-ADAPTIVE = (0.5, 0.8)
+SHARES, PLAUSIBLE = (0.2, 0.4, 0.6, 1.0), (0.0, 0.1)
 PRBCD = GradientSettings(epochs=40, fresh_epochs=32, block_size=20_000)
+GROUPS = (  # protocol, dropout, backbone
+    ("evasion", 0.8, "own"),
+    ("evasion", 0.8, "distilled"),
+    ("inductive", 0.8, "own"),
+    ("inductive", 0.8, "distilled"),
+    ("evasion", 0.5, "own"),
+)
+NEVER = -1e4  # logit of a class that is not plausible
+
+
+@dataclass(frozen=True)
+class Dials:
+    """Who hears the graph, and what it may make of them."""
+
+    share: float
+    plausible: float
+
+
+class Hearing(nn.Module):
+    """An ElasticGNN's logits where a backbone is unsure, the backbone's own elsewhere."""
+
+    def __init__(self, model: ElasticGNN, alone: Tensor, dials: Dials) -> None:
+        super().__init__()
+        self.model, self.alone = model, alone
+        chance = alone.softmax(1)
+        best = chance.amax(1)
+        last = round(dials.share * len(best))
+        self.listens = torch.zeros(len(best), dtype=torch.bool)
+        self.listens[best.argsort()[:last]] = True
+        self.impossible = chance < dials.plausible * best[:, None]
+
+    def forward(self, x: Tensor | SparseFeatures, graph: Graph, *, noise: None = None) -> Tensor:
+        heard = self.model(x, graph, noise=noise).masked_fill(self.impossible, NEVER)
+        return torch.where(self.listens[:, None], heard, self.alone)
 
 
 def trained(task: NodeTask, dropout: float) -> ElasticGNN:
@@ -43,67 +83,113 @@ def trained(task: NodeTask, dropout: float) -> ElasticGNN:
     return model.eval()
 
 
-def threshold(model: ElasticGNN, task: NodeTask, share: float) -> float:
-    """The certainty below which a share of all nodes lies."""
-    sure = model.logits(task.features).detach().softmax(1).amax(1)
-    return 1.0 if share == 1 else float(torch.quantile(sure, share)) if share else 0.0
+def distilled(task: NodeTask, model: ElasticGNN, epochs: int = 300) -> Tensor:
+    """Logits (n, c) of a perceptron that has learned what `model` says on the task's graph."""
+    said = model(task.features, task.graph).detach().softmax(1)
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        student = MLP(task.num_features, 64, task.num_classes, dropout=0.5)
+    adam = torch.optim.Adam(student.parameters(), lr=0.01, weight_decay=5e-4)
+    for epoch in range(epochs):
+        student.train()
+        adam.zero_grad()
+        guess = student(task.features, noise=DropoutNoise(0, epoch))
+        torch.autograd.backward(cross_entropy(guess, said))
+        adam.step()
+    return student.eval()(task.features).detach()
 
 
-def attacked(task: NodeTask, model: ElasticGNN) -> dict[float, list[Graph]]:
-    """The graphs that the attacks leave, by rate; rate 0 is the clean one."""
+def settings() -> list[Dials]:
+    """Nobody hears the graph, then more and more."""
+    return [Dials(0.0, 0.0), *(Dials(share, least) for share in SHARES for least in PLAUSIBLE)]
+
+
+def measure(task: NodeTask, protocol: str, dropout: float, backbone: str) -> list[dict[str, Any]]:
+    """The frontier of one group."""
     assert task.split is not None
-    graphs: dict[float, list[Graph]] = {0.0: [task.graph]}
-    ways = [model, *(Trusting(model, threshold(model, task, share)) for share in ADAPTIVE)]
-    for rate in RATES:
-        budget, graphs[rate] = AttackBudget(rate=rate), []
-        for way in ways:
-            draw = torch.Generator().manual_seed(0)
-            found = attack(task, task.split, budget, "prbcd", way, draw, settings=PRBCD)
-            graphs[rate].append(found.apply(task.graph))
+    began, seen = time.process_time(), task
+    if protocol == "inductive":
+        seen = task.with_graph(without_nodes(task.graph, task.split.test))
+    model = trained(seen, dropout)
+    own = model.logits(task.features).detach()
+    alone = own if backbone == "own" else distilled(seen, model)
+    ways = {dials: Hearing(model, alone, dials).eval() for dials in settings()}
+    worst = {dials: 1.0 for dials in ways}
+    rows = {
+        dials: {"protocol": protocol, "dropout": dropout, "backbone": backbone} for dials in ways
+    }
+    for rate in (0.0, *RATES):
+        graphs = [task.graph] if rate == 0 else attacked(task, model, ways, rate)
+        for dials, way in ways.items():
+            victim = Victim(way, task, task.split.test)
+            worst[dials] = min(worst[dials], *(victim.accuracy(graph) for graph in graphs))
+            name = "clean" if rate == 0 else f"worst {rate:g}"
+            rows[dials] |= {"share": dials.share, "plausible": dials.plausible}
+            rows[dials][name] = round(worst[dials], 4)
+    found: list[dict[str, Any]] = list(rows.values())
+    found[-1]["seconds"] = round(time.process_time() - began, 1)
+    return found
+
+
+def attacked(
+    task: NodeTask, model: ElasticGNN, ways: dict[Dials, Hearing], rate: float
+) -> list[Graph]:
+    """What PRBCD leaves through the ElasticGNN and through every setting that hears the graph."""
+    assert task.split is not None
+    graphs = []
+    for way in (model, *(way for dials, way in ways.items() if dials.share)):
+        draw, budget = torch.Generator().manual_seed(0), AttackBudget(rate=rate)
+        found = attack(task, task.split, budget, "prbcd", way, draw, settings=PRBCD)
+        graphs.append(found.apply(task.graph))
     return graphs
 
 
-@torch.no_grad()
-def predicted(model: ElasticGNN, alone: Tensor, graph: Graph, sure: float, least: float) -> Tensor:
-    """Classes (n,) with both dials."""
-    chance = alone.softmax(1)
-    best = chance.amax(1, keepdim=True)
-    heard = model.smooth(alone, graph, None).masked_fill(chance < least * best, -torch.inf)
-    return torch.where(best < sure, heard, alone).argmax(1)
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Clean accuracy against the worst at 25 %, a curve per group and `plausible`."""
+    protocols = list(dict.fromkeys(row["protocol"] for row in rows))
+    figure = new_figure(len(protocols), sharey=True)
+    for axis, protocol in zip(figure.axes, protocols, strict=True):
+        mine = [row for row in rows if row["protocol"] == protocol]
+        draw_groups(axis, mine)
+        axis.set_title(protocol)
+        axis.set_xlabel("clean accuracy (%)")
+    figure.axes[0].set_ylabel("worst at 25 % (%)")
+    legend_below(figure, 2)
+    figure.savefig(path)
 
 
-def measure(task: NodeTask, dropout: float) -> list[dict[str, float]]:
-    assert task.split is not None
-    began, model, test = time.process_time(), trained(task, dropout), task.split.test
-    graphs, alone = attacked(task, model), model.logits(task.features).detach()
-    rows = []
-    for share in SHARES:
-        sure = threshold(model, task, share)
-        for least in PLAUSIBLE if share else (0.0,):
-            row = {"dropout": dropout, "share": share, "sure": round(sure, 4), "plausible": least}
-            worst = 1.0
-            for rate, some in graphs.items():
-                for graph in some:
-                    right = predicted(model, alone, graph, sure, least)[test] == task.labels[test]
-                    worst = min(worst, float(right.double().mean()))
-                row["clean" if rate == 0 else f"worst {rate:g}"] = round(worst, 4)
-            rows.append(row)
-    rows[-1]["seconds"] = round(time.process_time() - began, 1)
-    return rows
+def draw_groups(axis: Any, rows: list[dict[str, Any]]) -> None:
+    """The curves of one protocol, and the corner that the aim leaves."""
+    groups = list(dict.fromkeys((row["backbone"], row["dropout"]) for row in rows))
+    for number, (backbone, dropout) in enumerate(groups):
+        mine = [r for r in rows if (r["backbone"], r["dropout"]) == (backbone, dropout)]
+        for least, line in zip(PLAUSIBLE, ("-", ":"), strict=True):
+            part = [row for row in mine if row["plausible"] == least or row["share"] == 0]
+            part.sort(key=lambda row: row["share"])
+            places = [[100 * row[name] for row in part] for name in ("clean", "worst 0.25")]
+            label = f"{backbone}, dropout {dropout:g}" + (f", plausible {least:g}" if least else "")
+            axis.plot(*places, line, marker="o", color=COLOURS[number], markersize=3, label=label)
+    own = [row for row in rows if row["backbone"] == "own" and row["dropout"] == 0.8]
+    whole = next(row for row in own if row["share"] == 1 and not row["plausible"])
+    none = next(row for row in own if row["share"] == 0)
+    reach = 100 * max(none["worst 0.25"], whole["worst 0.25"]) - 1
+    axis.axvline(100 * whole["clean"] - 1, color="0.6", linewidth=0.8, label="aim")
+    axis.axhline(reach, color="0.6", linewidth=0.8)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--dropouts", default="0.5,0.8")
+    parser.add_argument("figure", type=Path)
     given = parser.parse_args()
     task = load(DATA)
     rows = json.loads(given.output.read_text()) if given.output.exists() else []
-    for dropout in map(float, given.dropouts.split(",")):
-        if dropout not in [row["dropout"] for row in rows]:
-            rows += measure(task, dropout)
+    for group in GROUPS:
+        if group not in [(row["protocol"], row["dropout"], row["backbone"]) for row in rows]:
+            rows += measure(task, *group)
             given.output.write_text(json.dumps(rows, indent=1) + "\n")
-            print(*rows, sep="\n", flush=True)
+            print(*rows[-9:], sep="\n", flush=True)
+        plot(rows, given.figure)
 
 
 if __name__ == "__main__":

@@ -51,15 +51,16 @@ def train(
     *,
     norm: str = "mcp",
     gamma: float = 6.0,
+    epochs: int = 300,
 ) -> tuple[RUNG, float]:
-    """RUNG after 300 epochs, and its test accuracy after 8."""
+    """RUNG after `epochs`, and its test accuracy after 8."""
     sizes = (task.num_features, 64, task.num_classes)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         model = RUNG(*sizes, norm=norm, gamma=gamma, double_root=root, detached=True)
     adam = torch.optim.Adam(model.parameters(), lr=0.05, weight_decay=5e-4)
     early = 0.0
-    for epoch in range(300):
+    for epoch in range(epochs):
         model.train()
         adam.zero_grad()
         logits = model(task.features, task.graph, noise=DropoutNoise(seed, epoch))
