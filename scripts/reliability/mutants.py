@@ -10,6 +10,7 @@ take ten times their usual processor time has no end, which the suite's time lim
 from __future__ import annotations
 
 import argparse
+import fcntl
 import gc
 import json
 import os
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from covering import Covering, kept, known, measure
+from covering import KEPT, Covering, kept, known, measure
 from faulty import loaded_functions
 from sample import FOLDERS, ROOT, SOURCE, drawn, identity, known_faults
 from trial import collect, in_fork, load_libraries, run_items, try_in_fresh, try_in_warm
@@ -30,6 +31,7 @@ from elasticgnn.files import write_whole
 RECORD = ROOT / "results" / "reliability" / "mutants.json"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 FOUND = ("killed", "no end")
+MISSED = ("survived", "not run", "unclear")
 UNWRITTEN = ("number", "while_loading")  # what the code tells
 COUNT = 40  # of each folder
 MEASURING = 400.0  # processor seconds for one test file under coverage
@@ -57,17 +59,27 @@ class Record:
         self.path = path
         self.known = {folder: len(known_faults(folder)) for folder in FOLDERS}
         self.drawn = [fault for folder in FOLDERS for fault in drawn(folder, count)]
-        self.rows: dict[tuple[Any, ...], Fault] = {}
-        old = json.loads(path.read_text())["faults"] if path.exists() else []
-        outcomes = {identity(row): row for row in old if "text" in row}
-        for fault in self.drawn:
-            row = outcomes.get(identity(fault))
-            if row and (row["outcome"] in FOUND or not again):
-                self.rows[identity(fault)] = row | fault
+        self.again = again
+        self.own: dict[tuple[Any, ...], Fault] = {}  # tried by this process
+        self.rows = self.read()
+
+    def read(self) -> dict[tuple[Any, ...], Fault]:
+        """Outcomes of the file for the faults drawn: for each whose line is as it was."""
+        old = json.loads(self.path.read_text())["faults"] if self.path.exists() else []
+        outcomes = {identity(row): row for row in old}
+        names = map(identity, self.drawn)
+        pairs = zip(names, self.drawn, strict=True)
+        return {name: outcomes[name] | fault for name, fault in pairs if name in outcomes}
 
     def todo(self, folder: str) -> list[Fault]:
         drawn_here = [each for each in self.drawn if each["file"].startswith(f"{folder}/")]
-        return [fault for fault in drawn_here if identity(fault) not in self.rows]
+        return [fault for fault in drawn_here if self.is_open(identity(fault))]
+
+    def is_open(self, name: tuple[Any, ...]) -> bool:
+        """Whether the fault is to be tried: not tried yet, or not found and asked for again."""
+        if name in self.own:
+            return False
+        return name not in self.rows or (self.again and self.rows[name]["outcome"] in MISSED)
 
     def finders(self, file: str) -> list[str]:
         """Tests that found faults of this file."""
@@ -75,10 +87,18 @@ class Record:
 
     def add(self, fault: Fault, outcome: str, test: str) -> None:
         row = fault | {"outcome": outcome} | ({"test": test} if test else {})
-        self.rows[identity(fault)] = row
+        self.own[identity(fault)] = row
         self.write()
 
     def write(self) -> None:
+        """Adds what this process tried to what others, at work on other folders, have written."""
+        KEPT.mkdir(parents=True, exist_ok=True)
+        with (KEPT / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.rows = self.rows | self.read() | self.own
+            self.write_rows()
+
+    def write_rows(self) -> None:
         """Survivors that are equivalent by `equivalent.toml` are written with the reason."""
         reasons = equivalent()
         rows = [self.rows[identity(each)] for each in self.drawn if identity(each) in self.rows]
@@ -97,7 +117,7 @@ class Record:
         write_whole(self.path, json.dumps(head | counts)[:-1] + ", " + lines, make_folder=True)
 
 
-OUTCOMES = ("killed", "no end", "survived", "not run", "unclear", "equivalent")
+OUTCOMES = (*FOUND, *MISSED, "equivalent")
 
 
 def equivalent() -> dict[tuple[Any, ...], str]:
@@ -220,7 +240,7 @@ def show(record: dict[str, Any], say: Callable[[str], None]) -> None:
     killed = sum(record[what] for what in FOUND)
     say(f"{killed} of {record['tried']} faults killed, {record['equivalent']} equivalent")
     for row in record["faults"]:
-        if row["outcome"] in ("survived", "not run", "unclear"):
+        if row["outcome"] in MISSED:
             say(f"  {row['file']}:{row['line']} {row['fault']} ({row['outcome']}): {row['text']}")
 
 

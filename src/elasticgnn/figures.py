@@ -51,6 +51,11 @@ def styled_axes() -> Any:
     return StyledAxes
 
 
+def literal(text: str) -> str:
+    """Text of a file with no sign that matplotlib would take for a formula."""
+    return text.replace("$", r"\$")
+
+
 def legend_below(figure: Any, columns: int, title: str = "") -> None:
     """One legend for all panels, under them, where it hides no line; a label is listed once."""
     pairs = [axis.get_legend_handles_labels() for axis in figure.axes]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from elasticgnn.data.signal_files import SignalFile
 from elasticgnn.extras import optional_imports
+from elasticgnn.figures import literal
 from elasticgnn.files import check_picture, whole_file
 from elasticgnn.graph import Graph
 
@@ -59,7 +60,7 @@ def _draw_chains(
     order = np.concatenate(chain_order(graph))
     for k, name in enumerate(source.columns):
         dots = axes.plot(source.values[order, k], ".", markersize=3, alpha=0.5)
-        axes.plot(value[order, k], color=dots[0].get_color(), label=name)
+        axes.plot(value[order, k], color=dots[0].get_color(), label=literal(name))
     axes.set_xlabel("place along the chain")
     axes.legend()
 

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from elasticgnn.data.npy import DAMAGE, read_npy
 from elasticgnn.data.own.read_task import read_edges as read_own_edges
-from elasticgnn.data.own.text import table_ending
+from elasticgnn.data.own.sheet import read_cells
+from elasticgnn.data.own.table import open_parquet
+from elasticgnn.data.own.text import PACKED, read_bytes, table_ending
 from elasticgnn.extras import optional_imports
 from elasticgnn.files import check_output, whole_file
 from elasticgnn.graph import Graph
@@ -87,14 +89,35 @@ def read_table(path: Path) -> "pd.DataFrame":
     if kind not in TABLES:
         raise ValueError(f"file must end in {', '.join((*TABLES, '.npy', *IMAGES))}, got {path}")
     try:
-        if kind in SEPARATORS:
-            return pd.read_csv(path, sep=SEPARATORS[kind])
-        with optional_imports():  # Excel has a library of its own
-            return pd.read_parquet(path) if kind == ".parquet" else pd.read_excel(path)
+        if kind == ".parquet":
+            return open_parquet(path).to_pandas()
+        if kind == ".xlsx":
+            return sheet_frame(path)
+        packed = path.suffix.lower() in PACKED
+        return pd.read_csv(BytesIO(read_bytes(path)) if packed else path, sep=SEPARATORS[kind])
     except pd.errors.ParserError as error:
         raise ValueError(f"{path} is not a readable table: {error}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8 text, got: {error}") from None
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} must have a header and rows, got an empty file") from None
+
+
+def sheet_frame(path: Path) -> "pd.DataFrame":
+    """The first sheet of a workbook; a column of numbers is one of numbers."""
+    from pandas.io.parsers import TextParser
+
+    rows = read_cells(path)[0]
+    whole = [[excel_value(value) for value in cells] for cells in rows]
+    frame: pd.DataFrame = TextParser(whole, header=0).read()
+    return frame
+
+
+def excel_value(value: Any) -> Any:
+    """A cell's value as a CSV file would have it: "" for none, whole numbers without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return "" if value is None else value
 
 
 def id_text(value: Any) -> str:
@@ -237,5 +260,17 @@ def _write_table(
     elif kind == ".parquet":
         table.to_parquet(file, index=False)
     else:
-        with optional_imports():
-            table.to_excel(file, index=False)
+        _write_sheet(file, table)
+
+
+def _write_sheet(file: BinaryIO, table: "pd.DataFrame") -> None:
+    """A workbook in which every text is text: a name that begins with = is no formula."""
+    with optional_imports():
+        import pandas as pd
+
+    with optional_imports(), pd.ExcelWriter(file, engine="openpyxl") as book:
+        table.to_excel(book, index=False, sheet_name="signal")
+        for row in book.sheets["signal"].iter_rows():
+            for cell in row:
+                if isinstance(cell.value, str):
+                    cell.data_type = "s"

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from elasticgnn.data import NodeTask, Split, paper_split, share_split
+from elasticgnn.data.npy import map_npy
+from elasticgnn.distributed.checks import check_kind, check_part, check_range
 from elasticgnn.distributed.graph import DistributedGraph, rank_and_processes
 from elasticgnn.distributed.manifest import Manifest, check_files, part_folder, read_manifest
 from elasticgnn.distributed.part import Part, ranks_of_parts
@@ -51,8 +53,12 @@ class PartitionFolder:
         """An array of the folder or of a part, memory-mapped."""
         folder = self.path if part is None else part_folder(self.path, part)
         files = self.manifest.files if part is None else self.manifest.parts[part].files
-        check_files(folder, {f"{name}.npy": files[f"{name}.npy"]})
-        found: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        path = folder / f"{name}.npy"
+        if path.name not in files:
+            raise ValueError(f"{folder} must have a file {path.name}, got none in its manifest")
+        check_files(folder, {path.name: files[path.name]})
+        found = map_npy(path)
+        check_kind(found, name, path)
         return found
 
     def part(self, number: int) -> Part:
@@ -61,7 +67,9 @@ class PartitionFolder:
         names = ("nodes", "start", "neighbour")
         nodes, start, neighbour = (self.array(name, number) for name in names)
         weight = self.array("weight", number) if "weight.npy" in entry.files else None
-        return Part(number, nodes, start, neighbour, weight)
+        part, sizes = Part(number, nodes, start, neighbour, weight), (entry.nodes, entry.neighbours)
+        check_part(part, sizes, self.manifest.num_nodes, part_folder(self.path, number))
+        return part
 
     @cached_property
     def work(self) -> NDArray[Any]:
@@ -73,6 +81,8 @@ class PartitionFolder:
         rank, processes = rank_and_processes(group)
         ranks = ranks_of_parts(self.work, processes)
         of_part = self.array("assignment")
+        where = self.path / "assignment.npy"
+        check_range(of_part, self.manifest.num_nodes, (0, len(ranks)), where)
         return DistributedGraph.from_parts(
             [self.part(number) for number in np.flatnonzero(ranks == rank).tolist()],
             lambda nodes: ranks[of_part[nodes]],
@@ -87,6 +97,10 @@ class PartitionFolder:
         nodes = torch.tensor(self.array("nodes", part))
         if not self.manifest.sparse:
             rows = torch.from_numpy(np.array(self.array("features", part)))
+            shape = (len(nodes), self.manifest.num_features)
+            if rows.shape != shape:
+                where = part_folder(self.path, part) / "features.npy"
+                raise ValueError(f"{where} must have shape {shape}, got {tuple(rows.shape)}")
             return PartFeatures(nodes, rows, nodes * rows.shape[1])
         names = ("feature_start", "feature_column", "feature_value", "feature_first")
         start, column, value, first = (torch.tensor(self.array(name, part)) for name in names)
@@ -96,7 +110,9 @@ class PartitionFolder:
     @cached_property
     def labels(self) -> Tensor:
         """Classes of all nodes (n,), -1 where unknown."""
-        return torch.tensor(self.array("labels"))
+        labels, classes = self.array("labels"), len(self.manifest.class_names)
+        check_range(labels, self.manifest.num_nodes, (-1, classes), self.path / "labels.npy")
+        return torch.tensor(labels)
 
     def split(self, seed: int) -> Split:
         """The split that `elasticgnn train` draws first from this seed."""
@@ -108,7 +124,7 @@ class PartitionFolder:
     @property
     def outline(self) -> NodeTask:
         """The task without edges and features: what splits are drawn from."""
-        m = self.manifest
+        m, labels = self.manifest, self.labels  # which have been compared with the other sizes
         nothing = Graph.from_edge_index(torch.empty(2, 0, dtype=torch.int64), m.num_nodes)
         split = None
         if "train.npy" in m.files:
@@ -118,7 +134,7 @@ class PartitionFolder:
             m.name,
             nothing,
             torch.empty(m.num_nodes, 0),
-            self.labels,
+            labels,
             m.class_names,
             node_ids=self.node_ids,
             split=split,

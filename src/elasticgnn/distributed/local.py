@@ -112,5 +112,8 @@ def number_edges(start: Array, column: Array) -> tuple[Array, Array, Array]:
     rows = np.int64(max(owned, 1))
     one = first[np.argsort(node[first] * rows + column[first])]
     two = second[np.argsort(column[second] * rows + node[second])]
+    pairs = ((node[one], column[two]), (column[one], node[two])) if len(one) == len(two) else ()
+    if not pairs or not all(np.array_equal(*pair) for pair in pairs):
+        raise ValueError("parts must list each edge at both of its ends, got one at one end alone")
     edge[two] = edge[one]
     return edge, lead, np.flatnonzero(leads)

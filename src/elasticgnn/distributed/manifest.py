@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from elasticgnn.distributed.checks import check_content, check_sums
 from elasticgnn.files import write_whole
 
 FORMAT = "elasticgnn partition 1"
@@ -80,12 +81,15 @@ def read_manifest(folder: Path) -> Manifest:
         content: dict[str, Any] = json.loads(path.read_text("utf-8"))
         if content.pop("format", None) != FORMAT:
             raise ValueError("another format")
+        for each in (content, *content["parts"]):
+            check_content(each)
+        check_sums(content)
         parts = tuple(PartEntry(**entry) for entry in content.pop("parts"))
         names = tuple(content.pop("class_names"))
         columns = content.pop("feature_names")
         columns = None if columns is None else tuple(columns)
         return Manifest(**content, class_names=names, feature_names=columns, parts=parts)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} must be of format {FORMAT!r}, got: {error}") from None
 
 

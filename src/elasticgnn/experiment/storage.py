@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import importlib.util
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -161,6 +162,11 @@ def claim_lock(url: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    with path.with_name(path.name + ".lock").open("w") as file:
+    with path.with_name(path.name + ".lock").open("a", opener=open_here) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def open_here(path: str, flags: int) -> int:
+    """Opens the file itself: a link that somebody put in its place is refused."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)

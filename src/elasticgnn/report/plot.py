@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from elasticgnn.extras import optional_imports
-from elasticgnn.figures import COLOURS
+from elasticgnn.figures import COLOURS, literal
 from elasticgnn.files import PICTURES, whole_file
 from elasticgnn.report.series import mean_series
 from elasticgnn.report.table import Table
@@ -23,9 +23,9 @@ def save_plot(table: Table, path: Path) -> None:
     for position, name in enumerate(names):
         axes = figure.add_subplot(1, len(names), position + 1)
         draw_panel(axes, table, name)
-        axes.set_title(name)
+        axes.set_title(literal(name))
     figure.axes[0].legend(fontsize=7)
-    figure.suptitle(table.spec.title, fontsize=10)
+    figure.suptitle(literal(table.spec.title), fontsize=10)
     save_whole(figure, path)
 
 
@@ -75,7 +75,7 @@ def draw_lines(axes: Any, table: Table, dataset: str) -> None:
         if not run:
             continue
         x = [level for level, _ in run]
-        axes.plot(x, [s.mean for _, s in run], "o-", ms=3, color=colour, label=model.title)
+        axes.plot(x, [s.mean for _, s in run], "o-", ms=3, color=colour, label=literal(model.title))
         axes.fill_between(
             x, [s.low for _, s in run], [s.high for _, s in run], color=colour, alpha=0.15
         )
@@ -106,6 +106,6 @@ def draw_series(axes: Any, table: Table, dataset: str) -> None:
     for model, colour in zip(table.spec.models, COLOURS, strict=False):
         values = mean_series(table.entry(dataset, 0.0, model.name))
         if values:
-            axes.plot(range(len(values)), values, "-", color=colour, label=model.title)
+            axes.plot(range(len(values)), values, "-", color=colour, label=literal(model.title))
     axes.set_xlabel("step k")
     axes.set_ylabel("objective / objective at the last step")

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from elasticgnn.figures import COLOURS, MARKERS, new_figure
+from elasticgnn.figures import COLOURS, MARKERS, literal, new_figure
+from elasticgnn.files import whole_file
 from elasticgnn.robustness.outcome import Outcome
 
 
@@ -16,12 +17,13 @@ def plot_robustness(found: Sequence[Outcome], path: Path, title: str = "") -> No
     for axis, attack in zip(figure.axes, panels, strict=False):
         for number, model in enumerate(models):
             draw_model(axis, found, model, attack, number)
-        axis.set_title("worst of all" if attack == "all" else attack)
+        axis.set_title("worst of all" if attack == "all" else literal(attack))
         axis.set_xlabel("edges flipped (%)")
     figure.axes[0].set_ylabel("test accuracy (%)")
     figure.axes[0].legend(fontsize=7)
-    figure.suptitle(title)
-    figure.savefig(path)
+    figure.suptitle(literal(title))
+    with whole_file(path) as file:
+        figure.savefig(file, format=path.suffix.removeprefix("."))
 
 
 def draw_model(axis: Any, found: Sequence[Outcome], model: str, attack: str, number: int) -> None:
@@ -39,5 +41,5 @@ def draw_model(axis: Any, found: Sequence[Outcome], model: str, attack: str, num
         marker=MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
         markersize=3,
         capsize=2,
-        label=model,
+        label=literal(model),
     )

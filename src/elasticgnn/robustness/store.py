@@ -52,7 +52,8 @@ class Rows:
             self.known = {row.key: row for row in read_rows(path)}
             text = path.read_text()
             if text and not text.endswith("\n"):  # an interrupted line: the next begins anew
-                path.write_text(text + "\n")
+                with path.open("a") as file:
+                    file.write("\n")
 
     def __contains__(self, key: Key) -> bool:
         return key in self.known

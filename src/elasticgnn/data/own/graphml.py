@@ -8,11 +8,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-import torch
 
 from elasticgnn.data.own.ids import id_array
 from elasticgnn.data.own.layout import unused_attributes
-from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
+from elasticgnn.data.own.records import (
+    EdgeRows,
+    FeatureRows,
+    FileContent,
+    LabelRows,
+    finite_rows,
+)
 from elasticgnn.data.own.table import is_missing, short
 
 LABEL_KEYS = ("label", "class", "y")
@@ -129,15 +134,7 @@ def node_numbers(document: Document, ids: list[str], path: Path) -> FeatureRows 
     if not names:
         return None
     rows = [[number_or_nan(document.nodes[node][name]) for name in names] for node in ids]
-    values = torch.tensor(rows, dtype=torch.float32)
-    bad = (~values.isfinite()).nonzero().tolist()
-    if bad:
-        node, name = ids[bad[0][0]], names[bad[0][1]]
-        raise ValueError(
-            f"{path}, node {short(node)!r}, attribute {name!r}: must be a finite number, "
-            f"got {short(document.nodes[node][name])!r}"
-        )
-    return FeatureRows(path, id_array(ids), values, tuple(names))
+    return finite_rows(path, document.nodes, names, rows)
 
 
 def node_labels(document: Document, ids: list[str], path: Path) -> LabelRows | None:

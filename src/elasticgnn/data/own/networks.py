@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from elasticgnn.data.own.ids import id_array
 from elasticgnn.data.own.layout import unused_attributes
 from elasticgnn.data.own.matrix_market import read_matrix
-from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
+from elasticgnn.data.own.records import (
+    EdgeRows,
+    FeatureRows,
+    FileContent,
+    LabelRows,
+    finite_rows,
+)
 from elasticgnn.data.own.table import cell_text, first_line, is_missing, short
 from elasticgnn.extras import optional_imports
 
@@ -30,10 +35,21 @@ def read_network(path: Path, kind: str) -> FileContent:
     graph = read_networkx(path, kind)
     if graph.number_of_edges() == 0:
         raise ValueError(f"{path} must have edges, got none")
-    nodes = {cell_text(node): data for node, data in graph.nodes(data=True)}
+    nodes = by_name(graph, path)
     numbers, labels = node_numbers(nodes, path), classes(nodes, path)
     notes = unused_attributes(path, nodes.values(), numbers, labels)
     return FileContent(replace(network_edges(graph, path), notes=notes), numbers, labels)
+
+
+def by_name(graph: Any, path: Path) -> dict[str, dict[str, Any]]:
+    """The attributes of each node by its id as text; ValueError where two would become one."""
+    nodes: dict[str, dict[str, Any]] = {}
+    for node, data in graph.nodes(data=True):
+        name = cell_text(node)
+        if name in nodes:
+            raise ValueError(f"{path} must have ids that differ as text, got {short(name)!r} twice")
+        nodes[name] = data
+    return nodes
 
 
 def read_networkx(path: Path, kind: str) -> Any:
@@ -94,23 +110,26 @@ def checked(weight: Any, path: Path) -> Any:
 
 
 def node_numbers(nodes: dict[str, dict[str, Any]], path: Path) -> FeatureRows | None:
-    """The attributes that every node has as a finite number."""
+    """The attributes that every node has as a number; ValueError names one that is not finite."""
     first = next(iter(nodes.values()))
     names = [
         name
         for name in first
         if name not in LABEL_KEYS
-        if all(math.isfinite(as_number(data.get(name))) for data in nodes.values())
+        if all(isinstance(data.get(name), int | float) for data in nodes.values())
     ]
     if not names:
         return None
     rows = [[as_number(data[name]) for name in names] for data in nodes.values()]
-    return FeatureRows(path, id_array(nodes), torch.tensor(rows, dtype=torch.float32), tuple(names))
+    return finite_rows(path, nodes, names, rows)
 
 
 def as_number(value: Any) -> float:
-    """The value if it is a number, else NaN."""
-    return float(value) if isinstance(value, int | float) else math.nan
+    """The value if it is a number, infinity if it is too large for one, else NaN."""
+    try:
+        return float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return math.inf
 
 
 def classes(nodes: dict[str, dict[str, Any]], path: Path) -> LabelRows | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from elasticgnn.data.own.ids import Ids
+from elasticgnn.data.own.ids import Ids, id_array
+from elasticgnn.data.own.table import short
 from elasticgnn.features import SparseFeatures
 
 
@@ -88,3 +90,18 @@ class FileContent:
     edges: EdgeRows | None = None
     features: FeatureRows | None = None
     labels: LabelRows | None = None
+
+
+def finite_rows(
+    path: Path, nodes: Mapping[str, Mapping[str, Any]], names: list[str], rows: list[list[float]]
+) -> FeatureRows:
+    """The numbers of the attributes `names` of each node; ValueError names one that is none."""
+    values = torch.tensor(rows, dtype=torch.float32)
+    bad = (~values.isfinite()).nonzero().tolist()
+    if bad:
+        node, name = list(nodes)[bad[0][0]], names[bad[0][1]]
+        raise ValueError(
+            f"{path}, node {short(node)!r}, attribute {short(name)!r}: must be a finite number, "
+            f"got {short(str(nodes[node][name]))!r}"
+        )
+    return FeatureRows(path, id_array(nodes), values, tuple(names))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elasticgnn.data.own.sheet import SHEETS, read_sheet
+from elasticgnn.data.own.sheet import FREE_CELLS, SHEETS, read_sheet
 from elasticgnn.data.own.text import (
     DELIMITERS,
     find_delimiter,
@@ -30,7 +30,6 @@ NEO4J_ROLES = {"start_id": "source", "end_id": "target", "id": "id", "label": "l
 NEO4J_TYPES = ("int", "long", "float", "double", "boolean", "byte", "short", "string")
 MISSING = frozenset({"", "na", "n/a", "nan", "none", "null", "?"})
 SPACE = re.compile(r"[^\S\n]")  # white space besides line ends
-FREE_CELLS = 2_000_000  # of a Parquet file, whatever its size
 SHOWN = 40  # characters of a bad cell that a message repeats
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from elasticgnn.figures import literal
 from elasticgnn.report.plot import new_figure, save_whole
 from elasticgnn.training.explanation import Explanation, NumberExplanation
 
@@ -64,7 +65,7 @@ def unit_word(known: Known) -> str:
 def plain(text: str) -> str:
     """Text of a file, short, with no sign that matplotlib would take for a formula."""
     short = text if len(text) <= 24 else f"{text[:23]}…"
-    return short.replace("$", r"\$")
+    return literal(short)
 
 
 def draw_ring(axes: Any, known: Known, colour: dict[str, Any]) -> None:
