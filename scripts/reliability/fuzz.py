@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from seeds import Format, formats
+from seed import Format
+from seeds import formats
 
 from elasticgnn.files import write_whole
 

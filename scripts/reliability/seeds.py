@@ -7,13 +7,14 @@ import io
 import json
 import pickle
 import zipfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from parts import npy, partition_formats
 from scipy import sparse
+from seed import Format
+from sheets import sheet_formats
 
 CSV = b'source,target,weight\nann,bob,1\n"bob",cy,2\ncy,dan,0.5\n'
 GRAPHML = (
@@ -52,15 +53,6 @@ gcn = [[81.0, 0.5], []]
 """
 
 
-@dataclass(frozen=True)
-class Format:
-    """A file name, its good content, and what reads it."""
-
-    name: str
-    content: bytes
-    read: Callable[[Path], object]
-
-
 def formats() -> dict[str, Format]:
     """Every format by name."""
     from elasticgnn.attack import load_perturbation
@@ -74,6 +66,7 @@ def formats() -> dict[str, Format]:
 
     return {
         **network_formats(),
+        **sheet_formats(),
         **partition_formats(),
         "features": Format("f.csv", b"id,a,b\nann,1,0.5\nbob,0,2e3\n", read_features),
         "labels": Format("l.csv", b"id,label\nann,x\nbob,y\ncy,\n", read_labels),
@@ -115,19 +108,6 @@ def network_formats() -> dict[str, Format]:
     }
 
 
-def partition_formats() -> dict[str, Format]:
-    """What `elasticgnn partition` and training on parts read."""
-    from elasticgnn.distributed.large_edges import pairs_of
-    from elasticgnn.distributed.manifest import read_manifest
-
-    edges = npy(np.array([[0, 1, 2], [1, 2, 3]]))
-    return {
-        "large edges": Format("e.npy", edges, lambda path: list(pairs_of(path, 4))),
-        "manifest": Format("manifest.json", manifest(), lambda path: read_manifest(path.parent)),
-        "checkpoint": Format("c.checkpoint", checkpoint(), read_checkpoint_file),
-    }
-
-
 def zipped(content: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -145,48 +125,6 @@ def benchmark() -> bytes:
         parts |= {f"{name}_{field}": array for field, array in zip(names, fields, strict=True)}
     file = io.BytesIO()
     np.savez(file, **parts)
-    return file.getvalue()
-
-
-def manifest() -> bytes:
-    from elasticgnn.distributed.manifest import Manifest, PartEntry
-
-    parts = (PartEntry(2, 1, {"rows.npy": "0" * 64}), PartEntry(2, 1, {}))
-    names = ("a", "b")
-    return (
-        Manifest(
-            **{"name": "t", "fingerprint": "f" * 64, "num_nodes": 4, "num_edges": 3},
-            **{"normalization": "symmetric", "method": "metis", "class_names": names},
-            **{"num_features": 2, "feature_names": names, "sparse": False, "split_rule": "paper"},
-            **{"own_files": False, "files": {}, "parts": parts},
-        )
-        .to_json()
-        .encode()
-    )
-
-
-def checkpoint() -> bytes:
-    from safetensors.torch import save
-
-    from elasticgnn.distributed.checkpoint import FORMAT
-
-    about = {"format": FORMAT, "run": "r", "epochs": json.dumps([[0.5] * 4])}
-    return save({"w": torch.ones(2, 2)}, about)
-
-
-def read_checkpoint_file(path: Path) -> object:
-    """The checkpoint, as the only process of a group reads it."""
-    from elasticgnn.distributed.checkpoint import read_checkpoint
-
-    class Alone:
-        rank, processes = 0, 1
-
-    return read_checkpoint(path, "r", Alone())  # type: ignore[arg-type] asked for these two alone
-
-
-def npy(array: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array)
     return file.getvalue()
 
 

@@ -1,6 +1,7 @@
 """Model files that are damaged or made to annoy: refused by name, within the size of the file."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -78,6 +79,44 @@ def test_a_wrong_description_is_refused(path, name, value):
     rewrite(path, about | {name: value}, state)
     with pytest.raises(ValueError, match=r"m\.safetensors must be a whole model file"):
         TrainedModel.load(path)
+
+
+NAN, INFINITY = float("nan"), float("inf")
+VALUES = {  # that would give wrong probabilities without a word, or end in a traceback later
+    "temperature": [NAN, 0, 0.0, -1.0, INFINITY, "2", True],
+    "bias": [["a", "b"], [1.0], [NAN, 0.0], [INFINITY, 0.0], "ab", {"0": 1.0, "1": 2.0}],
+    "fill": [[1.0], ["x"] * 5, [NAN] * 5],
+    "unit": [[0.0, 0.0], [0.0, -1.0], [NAN, 1.0], [1.0], [0.0, 1.0, 2.0], "ab"],
+    "preparation": [
+        {"center": [0.0] * 5, "scale": [0.0] * 5},
+        {"center": [0.0] * 5, "scale": [1.0] * 4},
+        {"center": [NAN] * 5, "scale": [1.0] * 5},
+        {"scale": [1.0] * 5, "other": [0.0] * 5},
+    ],
+    "class_names": ["ab", [["a"], ["b"]], [None, None]],
+    "feature_names": ["abcde", ["a"], [None] * 5],
+    "nodes": ["abc", [None]],
+    "categories": [[["a"]], "ab"],
+    "num_features": [5.5, True, "5"],
+    "members": [1.5, "1"],
+    "hops": [0.5, False],
+    "data": [{"name": 5}, {"fingerprint": [1]}],
+    "facts": [{"conformal": "ab"}, {"conformal": ["a"]}, {"conformal": [NAN]}, {"conformal": 3}],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(k, v) for k, vs in VALUES.items() for v in vs])
+def test_values_that_no_training_gives_are_refused(path, name, value):
+    about, state = parts(path)
+    rewrite(path, about | {name: value}, state)
+    with pytest.raises(ValueError, match=r"m\.safetensors must be a whole model file"):
+        TrainedModel.load(path)
+
+
+def test_a_model_with_such_values_is_not_saved(path):
+    with pytest.raises(ValueError, match="temperature must hold positive values"):
+        replace(TrainedModel.load(path), temperature=NAN).save(path.with_name("other"))
+    assert not path.with_name("other").exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "[" * 100_000, '{"settings": {}}'])

@@ -103,7 +103,7 @@ def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[
     """One row per node: its number, how far neighbours moved it, and its interval."""
     from elasticgnn.training.tuning.calibration import threshold
 
-    half = threshold(trained.facts["conformal"], coverage)
+    half = threshold(trained.interval_scores, coverage)
     said = trained.predict_numbers(task)
     ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
     return [

@@ -186,9 +186,14 @@ def to_markdown(table: Table) -> str:
 
 def markdown_lines(lines: list[list[str]]) -> str:
     """A Markdown table whose first line is the header."""
-    rows = [f"| {' | '.join(line)} |" for line in lines]
+    rows = [f"| {' | '.join(map(markdown_text, line))} |" for line in lines]
     rows.insert(1, f"|{'---|' * len(lines[0])}")
     return "\n".join(rows)
+
+
+def markdown_text(text: str) -> str:
+    """A cell's text: no line, column or element of its own."""
+    return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
 
 
 def to_latex(table: Table) -> str:
@@ -197,16 +202,15 @@ def to_latex(table: Table) -> str:
     body = [" & ".join(latex_text(text) for text in line) + r" \\" for line in lines]
     head = rf"\begin{{tabular}}{{l{'c' * (len(lines[0]) - 1)}}}"
     rows = [head, r"\toprule", body[0], r"\midrule", *body[1:], r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([f"% {table.spec.title}", *rows]) + "\n"
+    return "\n".join([f"% {' '.join(table.spec.title.split())}", *rows]) + "\n"
 
 
 def latex_text(text: str) -> str:
-    """The text with LaTeX's own signs."""
-    signs = {"±": r"$\pm$", "%": r"\%", "↑": r"$\uparrow$", "↓": r"$\downarrow$"}
-    signs |= {"–": "--", "°": r"$^\circ$"}
-    for sign, code in signs.items():
-        text = text.replace(sign, code)
-    return text
+    """The text with LaTeX's own signs; a name cannot be a command."""
+    signs = {"±": r"$\pm$", "↑": r"$\uparrow$", "↓": r"$\downarrow$"}
+    signs |= {"–": "--", "°": r"$^\circ$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    signs |= {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "%&#_{}$"}}
+    return "".join(signs.get(sign, sign) for sign in " ".join(text.split()))
 
 
 def to_rows(table: Table) -> list[dict[str, Any]]:

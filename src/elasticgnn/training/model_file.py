@@ -14,6 +14,7 @@ from torch import nn
 from elasticgnn.extras import optional_imports
 from elasticgnn.files import write_whole
 from elasticgnn.nn import ModelSettings
+from elasticgnn.training.description import check_description
 from elasticgnn.training.ensemble import construct_members, count_members
 from elasticgnn.training.hops import count_hops
 from elasticgnn.training.preparation import Preparation
@@ -53,6 +54,7 @@ def save_model(trained: TrainedModel, path: Path) -> None:
     }
     state = {name: value.contiguous() for name, value in trained.model.state_dict().items()}
     text = json.dumps(about)
+    check_description(json.loads(text))
     metadata = {"format": FORMAT, "about": text, "digest": digest(text, state)}
     content = save(state, metadata=metadata)
     write_whole(path, content)
@@ -114,6 +116,7 @@ def load_model(path: Path) -> TrainedModel:
     """The model of a file written by `save_model`; nothing in the file can run code."""
     about, state = read_model_file(path)
     try:
+        check_description(about)
         settings = ModelSettings(**about["settings"])
         names = tuple(str(name) for name in about["class_names"])
         num_features, nodes = int(about["num_features"]), about["nodes"]

@@ -65,7 +65,7 @@ class ElasticGNNRegressor(SettingsByName):
         self, X: Any = None, *, graph: Any = None, coverage: float = 0.9
     ) -> NDArray[np.float64]:
         """Lower and upper ends (n, 2) that hold the number of a share `coverage` of nodes."""
-        half = threshold(self.checked().facts["conformal"], coverage)
+        half = threshold(self.checked().interval_scores, coverage)
         said = self.predict(X, graph=graph)
         return np.stack([said - half, said + half], axis=1)
 

@@ -64,6 +64,13 @@ class TrainedModel:
         return str(self.facts.get("family") or self.settings.name)
 
     @property
+    def interval_scores(self) -> list[float]:
+        """Errors on nodes kept away, from which intervals are made; ValueError without them."""
+        if "conformal" not in self.facts:
+            raise ValueError("model must have been tuned by `elasticgnn train` for intervals")
+        return list(self.facts["conformal"])
+
+    @property
     def num_outputs(self) -> int:
         """How many numbers the model gives a node: one per class, or the one to predict."""
         return len(self.class_names) if self.unit is None else 1

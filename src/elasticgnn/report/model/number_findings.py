@@ -78,7 +78,7 @@ class NumberFindings:
 def find_numbers(trained: TrainedModel, task: NodeTask) -> NumberFindings:
     """The findings of `trained`, a model of numbers, on `task`."""
     prediction, edges = trained.predict_numbers(task), score_number_edges(trained, task)
-    half = threshold(trained.facts["conformal"], COVERAGE)
+    half = threshold(trained.interval_scores, COVERAGE)
     roles = node_roles(trained, task)
     return NumberFindings(trained, task, prediction, edges, roles, half)
 
