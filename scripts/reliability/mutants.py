@@ -226,9 +226,11 @@ def main() -> int:
     options = given.parse_args()
     end = time.monotonic() + 60 * options.minutes
     record = Record(options.output, options.count, options.again)
-    load_libraries()
-    for folder in options.folder or FOLDERS:
-        if record.todo(folder) and time.monotonic() < end:
+    folders = [folder for folder in options.folder or FOLDERS if record.todo(folder)]
+    if folders and options.minutes > 0:  # 0: only judge by the reasons that were added
+        load_libraries()
+    for folder in folders:
+        if time.monotonic() < end:
             covering = judge_in_warm(folder, record, end)
             judge_in_fresh(folder, record, covering, end)
     record.write()

@@ -30,7 +30,7 @@ def partition_formats() -> dict[str, Format]:
 def manifest() -> bytes:
     from elasticgnn.distributed.manifest import Manifest, PartEntry
 
-    parts = (PartEntry(2, 1, {"rows.npy": "0" * 64}), PartEntry(2, 1, {}))
+    parts = (PartEntry(2, 3, {"rows.npy": "0" * 64}), PartEntry(2, 3, {}))
     names = ("a", "b")
     return (
         Manifest(

@@ -162,11 +162,11 @@ def claim_lock(url: str) -> Iterator[None]:
     if path is None:
         yield
         return
-    with path.with_name(path.name + ".lock").open("a", opener=open_here) as file:
+    with os.fdopen(open_lock(path.with_name(path.name + ".lock")), "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def open_here(path: str, flags: int) -> int:
-    """Opens the file itself: a link that somebody put in its place is refused."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+def open_lock(path: Path) -> int:
+    """A handle of the file itself: a link that somebody put in its place is refused."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
