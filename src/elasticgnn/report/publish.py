@@ -10,6 +10,7 @@ from elasticgnn.files import write_whole
 from elasticgnn.report.claims import RULE, Judgement, claim_lines, claim_rows, judge_all
 from elasticgnn.report.costs import with_costs
 from elasticgnn.report.plot import has_results, save_plot
+from elasticgnn.report.reasons import reason_text
 from elasticgnn.report.render import (
     digits_of,
     legend,
@@ -46,7 +47,7 @@ def publish(tables: Sequence[Table], folder: Path, document: Path | None = None)
     if document is not None:
         text = claims_text(judged)
         filled = with_costs(with_searched(document.read_text("utf-8"), run), folder)
-        write_whole(document, with_generated(filled, run, text))
+        write_whole(document, with_generated(filled, run, folder, text))
         written.append(document)
     return written
 
@@ -57,13 +58,13 @@ def claims_text(judged: Sequence[Judgement]) -> str:
     return f"### claims: the sentences of section 4\n\n{RULE}\n\n{lines}"
 
 
-def with_generated(text: str, tables: Sequence[Table], first: str = "") -> str:
+def with_generated(text: str, tables: Sequence[Table], folder: Path, first: str = "") -> str:
     """`text` with everything between its two markers made anew; `first` before the tables."""
     head, begin, rest = text.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"document must contain {BEGIN} and {END}, got neither or one")
-    texts = [first, *(study_text(table) for table in tables)]
+    texts = [first, *(study_text(table, folder) for table in tables)]
     parts = "\n\n".join(part for part in texts if part)
     return f"{head}{BEGIN}\n\n{parts}\n\n{END}{tail}"
 
@@ -98,7 +99,7 @@ def searched_line(table: Table, entry: Entry) -> str:
     return f"* {table.cell_title(entry.cell)}: {what}{each}{other}"
 
 
-def study_text(table: Table) -> str:
+def study_text(table: Table, folder: Path) -> str:
     """Heading, agreement, the matrix, and each cell that differs with its reason."""
     spec = table.spec
     parts = [f"### {spec.name}: {spec.title}", table.agreement()]
@@ -106,19 +107,19 @@ def study_text(table: Table) -> str:
     differing = [entry for entry in table.entries if entry.verdict in ("above", "below")]
     if differing:
         parts.append("Cells that differ, and why:")
-        parts.append("\n".join(difference_line(table, entry) for entry in differing))
+        parts.append("\n".join(difference_line(table, entry, folder) for entry in differing))
     missing = sorted({e.cell.dataset for e in table.entries if e.verdict == "not run"})
     if missing:
         parts.append(f"Not run or not complete: {', '.join(missing)}.")
     return "\n\n".join(parts)
 
 
-def difference_line(table: Table, entry: Entry) -> str:
+def difference_line(table: Table, entry: Entry, folder: Path) -> str:
     """A line on a cell that differs from the paper, with the reasons known."""
     digits = digits_of(table)
     title = table.spec.model(entry.cell.model).title
     label = f"{row_label(table, entry.cell.dataset, entry.cell.level)}, {title}"
     numbers = f"{mean_std(entry.ours, digits)} against {published(entry.published, digits)}"
     setting = table.setting_label(entry.cell, entry.result.selected) if entry.result else ""
-    reasons = " ".join(table.remarks(entry)) or "No explanation found yet."
+    reasons = reason_text(table, entry, folder)
     return f"* {label}: {numbers}, {entry.verdict} ({setting}). {reasons}"
