@@ -15,6 +15,7 @@ for python in python3.11 ${NEWER_PYTHON:-python3.12}; do
   raw=$(mktemp -d)
   "$python" -m pip wheel --quiet --no-deps --config-settings=build-dir=build/wheel/{wheel_tag} \
     --wheel-dir "$raw" build/sdist
+  ! ls "$raw"/*-none-any.whl 2>/dev/null || { echo "the loops did not compile for $python"; exit 1; }
   "$tools" -m auditwheel repair --exclude libgomp.so.1 --wheel-dir dist "$raw"/*.whl
   rm -rf "$raw"
 done
