@@ -5,7 +5,7 @@ The wheel that fits this Python is installed with its extra `cli` into an empty 
 the repository in which no compiler can be found, runs `elasticgnn doctor` and `elasticgnn demo`
 there and, with MORE_EXTRAS, the tutorials of docs/tutorials from their text.
 A stable-ABI wheel that does not fit is loaded by every newer Python on the path. The record holds
-the seconds of each step.
+the seconds of each step and the mean load of the last quarter of an hour.
 """
 
 import argparse
@@ -29,6 +29,7 @@ LOAD = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("elasticgnn.kernels._native", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = module
 spec.loader.exec_module(module)
 print(sys.version.split()[0], "loads it:", module.simd)
 """
@@ -134,7 +135,9 @@ def try_all(wheel: Path, record: Path | None) -> None:
 
 def write_record(path: Path, wheel: Path, seconds: dict[str, float]) -> None:
     """The seconds of each step, with what is needed to repeat them."""
-    about = {"python": platform.python_version(), "cores": os.cpu_count()}
+    # more than the cores: other programs ran beside it, and the seconds are more than it takes
+    load = round(os.getloadavg()[2], 1)
+    about = {"python": platform.python_version(), "cores": os.cpu_count(), "load": load}
     command = f"python scripts/try_wheel.py --record {path} dist/{wheel.name}"
     record = {"command": command, "wheel": wheel.name, **about, "seconds": seconds}
     path.write_text(json.dumps(record, indent=1) + "\n")
