@@ -1,12 +1,15 @@
 """Small parts of a study on their own: jobs, rests, times, remarks."""
 
+import runpy
+import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from elasticgnn.experiment import cut_down, engine, execute, jobs, load_spec, status
+from elasticgnn.experiment import cut_down, engine, environment, execute, jobs, load_spec, status
 from elasticgnn.experiment.engine import Worker, cell_groups
 from elasticgnn.experiment.environment import git_output
 from elasticgnn.experiment.progress import duration
@@ -92,6 +95,21 @@ def test_what_git_says_is_text(tmp_path):
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     assert git_output(tmp_path, "rev-parse", "--is-inside-work-tree") == "true"
     assert git_output(tmp_path / "absent", "status") == ""
+
+
+def test_a_revision_tells_of_changes_anywhere_in_the_package(tmp_path):
+    folder = tmp_path / "package" / "experiment"
+    folder.mkdir(parents=True)
+    copy = Path(shutil.copy(environment.__file__, folder))
+    loops = folder.parent / "loops.cpp"
+    loops.write_text("one")
+    as_someone = ["-c", "user.name=n", "-c", "user.email=e"]
+    for step in (["init"], ["add", "."], [*as_someone, "commit", "-m", "first"]):
+        subprocess.run(["git", "-C", tmp_path, *step], check=True, capture_output=True)
+    git_revision = runpy.run_path(str(copy))["git_revision"]
+    assert len(git_revision()) == 12
+    loops.write_text("two")
+    assert git_revision().endswith("+")
 
 
 def test_a_remark_keeps_its_levels_and_names_what_there_is():
