@@ -16,6 +16,7 @@ from torch import Tensor
 
 from elasticgnn.distributed.exchange import Pending
 from elasticgnn.distributed.graph import DistributedGraph
+from elasticgnn.distributed.zero_rows import zero_rows
 from elasticgnn.kernels import native as kernels
 from elasticgnn.operator.kernel_call import form_number
 from elasticgnn.problem import ElasticPenalty
@@ -97,11 +98,11 @@ class Loops:
 
     def node_rows(self, *, halo: bool = False) -> Tensor:
         """Zeros with a padded row per node, those of the halo too if asked."""
-        return torch.zeros(self.rows if halo else self.owned, self.padded, dtype=self.dtype)
+        return zero_rows(self.rows if halo else self.owned, self.padded, self.dtype)
 
     def dual_rows(self) -> Tensor:
         """Zeros with a padded row per edge."""
-        return torch.zeros(self.graph.local.num_edges, self.padded, dtype=self.dtype)
+        return zero_rows(self.graph.local.num_edges, self.padded, self.dtype)
 
     def load(self, x: Tensor) -> Tensor:
         """Rows in the parts' order (owned, width) as padded local ones."""

@@ -91,7 +91,7 @@ def dual_steps(
         loops.smooth(loops.start(u), u, predicted, x, q, y)
         if tape is not None:
             tape.append(Tape(u if strengths else None, predicted, dual))
-            state.dual = torch.empty_like(dual)
+            state.dual = loops.dual_rows()
             state.u = loops.node_rows(halo=True) if strengths else u  # padding must be 0
         f = y if step + 1 == steps else None  # in the end the signal takes y's place
         loops.ascend(loops.start(predicted), state.u, predicted, y, dual, state.dual, q, f)
