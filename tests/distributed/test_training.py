@@ -6,7 +6,13 @@ import torch
 from distributed_work import MODELS, PLAN, every_model, small_task
 from elasticgnn.cli.__main__ import main
 from elasticgnn.data import paper_split
-from elasticgnn.distributed import Checkpoints, PartitionFolder, fit_parts, write_partition
+from elasticgnn.distributed import (
+    Checkpoints,
+    PartitionFolder,
+    fit_parts,
+    network,
+    write_partition,
+)
 from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training import TrainedModel, TrainingPlan, fit
 from processes import run_together
@@ -55,6 +61,20 @@ def test_rows_that_are_forgotten_and_computed_again_have_the_same_bits(folder, a
         assert found[name][1] == alone[name][1]
         for key, weight in alone[name][0].items():
             assert torch.equal(found[name][0][key], weight), (name, key)
+
+
+@pytest.mark.parametrize(("room", "forgets"), [(26_000, True), (27_000, False)])
+def test_rows_are_forgotten_by_their_width_whatever_the_features(
+    folder, monkeypatch, room, forgets
+):
+    monkeypatch.setattr(network, "ROOMY", room)  # 46 nodes x 64 numbers x 9 bytes: 26,496
+    opened, settings = PartitionFolder(folder / "parts"), ModelSettings("elastic", 64)
+    generator = torch.Generator().manual_seed(0)
+    model = build_model(settings, opened.manifest.num_features, 3, generator)
+    parted = network.PartedNetwork(model, settings, opened, opened.graph())
+    assert parted.forgets == forgets
+    (part, *_), _ = parted.forward(seed=0).outputs
+    assert (part.grad_fn is None) == forgets
 
 
 def test_early_stopping_and_resuming_give_the_undisturbed_run(folder, tmp_path):

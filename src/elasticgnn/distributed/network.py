@@ -16,6 +16,7 @@ from elasticgnn.distributed.stages import Local, Propagation, flat, stages_of
 from elasticgnn.nn import ModelSettings
 
 ROOMY = 1 << 30  # bytes of hidden rows in a process; where there are more, they are computed again
+KEPT = 9  # bytes that a hidden number leaves: itself, what dropout made of it, and whether it fell
 
 Noises = list[PartNoise | None]
 
@@ -43,8 +44,8 @@ class PartedNetwork:
         self.stages = stages_of(model, settings)
         self.parts: list[PartFeatures] = [folder.features(number) for number in graph.parts]
         self.parameters = [p for p in model.parameters() if p.requires_grad]
-        widths = sum(len(p) for p in self.parameters if p.ndim == 2)
-        self.forgets = 4 * graph.num_owned * widths > ROOMY  # rows between layers of a stage
+        hidden = settings.hidden_channels * (settings.num_layers - 1)
+        self.forgets = KEPT * graph.num_owned * hidden > ROOMY  # rows between layers of a stage
 
     def forward(self, seed: int | None, epoch: int = 0) -> Trace:
         """All stages; with a seed as in training, with dropout."""
