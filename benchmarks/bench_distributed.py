@@ -1,22 +1,25 @@
 """The distributed operator and training, measured in one run; `make bench-distributed`.
 
 Ratios of processor seconds are what counts on a shared machine: a process that waits for a core
-does no work. Writes results/distributed.json.
+does no work. Writes results/distributed.json: each job on its own, with revision and processor.
     python benchmarks/bench_distributed.py [--edges 1e7] [--only speed physics memory training …]
-With --work FOLDER the partitions of earlier runs are used again: what is timed then starts soon.
+With --work FOLDER what a broken-off run has finished is used again: partitions, and stages of
+the jobs that this revision has measured.
 """
 
 import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +27,19 @@ import numpy as np
 import torch
 from distributed_graphs import road_graph
 from distributed_groups import QUIET, children, free_port, peak_of, run_group, said_by_first
+from distributed_halo import measure_halo
 
 from elasticgnn import Graph
 from elasticgnn.data import NodeTask, load
-from elasticgnn.distributed import write_partition
+from elasticgnn.distributed import PartitionFolder, write_partition
 from elasticgnn.distributed.checkpoint import metadata_of
+from elasticgnn.distributed.manifest import MANIFEST
+from elasticgnn.experiment.environment import environment
 from elasticgnn.training.model_file import read_model_file
 
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT / "results" / "distributed.json"
-JOBS = ("speed", "physics", "exchange", "memory", "training", "kills", "large")
+JOBS = ("speed", "physics", "exchange", "halo", "memory", "training", "kills", "large")
 
 
 def operator_times(folder: Path, cases: list[list[object]], work: Path) -> dict[str, object]:
@@ -75,10 +81,12 @@ def road_task(graph: Graph) -> NodeTask:
 
 
 def measure_speed(edges: int, work: Path) -> dict[str, object]:
-    graph = road_graph(edges)
-    write_partition(road_task(graph), work / "roads", parts=16, method="blocks")
-    times = operator_times(work / "roads", [[8, 5, False], [40, 3, False]], work)
-    return {"nodes": graph.num_nodes, "edges": graph.num_edges, **times}
+    folder = work / f"roads-{edges}"
+    if not (folder / MANIFEST).exists():
+        write_partition(road_task(road_graph(edges)), folder, parts=16, method="blocks")
+    times = operator_times(folder, [[8, 5, False], [40, 3, False]], work)
+    known = PartitionFolder(folder).manifest
+    return {"nodes": known.num_nodes, "edges": known.num_edges, "asked_edges": edges, **times}
 
 
 def measure_physics(work: Path) -> dict[str, object]:
@@ -134,32 +142,36 @@ def measure_training(work: Path) -> dict[str, object]:
     return found
 
 
-def measure_kills(work: Path, kills: int = 5, epochs: int = 150) -> dict[str, object]:
+def measure_kills(work: Path, kills: int = 5, epochs: int = 60) -> dict[str, object]:
     """SIGKILL for a random process at random moments; torchrun starts the group again each time."""
     write_partition(load("cora"), work / "cora", parts=8)
     whole, broken, chance = work / "whole", work / "broken", random.Random(0)
+    state, moments = work / "broken.checkpoint", []
+    state.unlink(missing_ok=True)  # of a run that was broken off
     run_group(train(work / "cora", whole, epochs), 2)
     launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", str(kills)]
     launch += ["--master-port", str(free_port()), *train(work / "cora", broken, epochs)]
     group = subprocess.Popen([sys.executable, *launch], env={**os.environ, **QUIET})
-    state, moments = work / "broken.checkpoint", []
-    for _ in range(kills):
-        epoch = wait_for_next_epoch(state, group, chance.uniform(0.5, 4.0))
+    for epoch in sorted(chance.sample(range(2, epochs * 4 // 5), kills)):
+        reached = wait_for_epoch(state, group, epoch)
+        time.sleep(chance.uniform(0.0, 0.02))  # anywhere in an epoch or between two
         victim = chance.randrange(2)
         os.kill(children(group.pid)[victim], signal.SIGKILL)
-        moments.append({"rank": victim, "after_epoch": epoch})
+        moments.append({"rank": victim, "after_epoch": reached})
     assert group.wait() == 0
     return {"kills": moments, "epochs": epochs, "same": same_weights(whole, broken)}
 
 
-def wait_for_next_epoch(state: Path, group: subprocess.Popen[bytes], longer: float) -> int:
-    """Until a new checkpoint is there, and a random moment more; the last checkpoint's epoch."""
+def wait_for_epoch(state: Path, group: subprocess.Popen[bytes], epoch: int) -> int:
+    """Until a new checkpoint is of this epoch or a later one, which it returns."""
     before = state.stat().st_mtime_ns if state.exists() else 0
-    while not state.exists() or state.stat().st_mtime_ns == before:
+    while True:
         assert group.poll() is None
-        time.sleep(0.01)
-    time.sleep(longer)
-    return len(json.loads(metadata_of(state.read_bytes())["epochs"]))
+        if state.exists() and state.stat().st_mtime_ns != before:
+            reached = len(json.loads(metadata_of(state.read_bytes())["epochs"]))
+            if reached >= epoch:
+                return reached
+        time.sleep(0.002)
 
 
 def save_road_files(edges: int, work: Path) -> tuple[dict[str, int], list[str]]:
@@ -175,26 +187,47 @@ def save_road_files(edges: int, work: Path) -> tuple[dict[str, int], list[str]]:
     return {"nodes": graph.num_nodes, "edges": graph.num_edges}, command
 
 
-def measure_large(edges: int, work: Path, counts: tuple[int, ...] = (2,)) -> dict[str, object]:
+def once(work: Path, stage: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `measure` finds, or what this same revision found in this folder before."""
+    file, revision = work / f"{stage}.json", environment()["revision"]
+    if file.exists():
+        found: dict[str, Any] = json.loads(file.read_text())
+        if found.pop("revision") == revision and not revision.endswith("+"):
+            return found
+    found = measure()
+    file.write_text(json.dumps({**found, "revision": revision}))
+    return found
+
+
+def measure_large(edges: int, work: Path, counts: tuple[int, ...] = (2,)) -> dict[str, Any]:
     """From arrays on disk to parts to one epoch: seconds and peak memory of every process."""
-    size, command = save_road_files(edges, work)
-    found: dict[str, object] = {**size, "partition": peak_of(command, 1)}
+    work = work / str(edges)
+    work.mkdir(exist_ok=True)
+
+    def partition() -> dict[str, Any]:
+        size, command = save_road_files(edges, work)
+        shutil.rmtree(work / "parts", ignore_errors=True)  # half a folder would take half the time
+        return {**size, "partition": peak_of(command, 1)}
+
+    def epoch(count: int) -> dict[str, Any]:
+        return peak_of(train(work / "parts", work / f"model{count}", 1), count)
+
+    found = once(work, "partition", partition)
     for count in counts:
-        found[f"epoch_of_{count}"] = peak_of(
-            train(work / "parts", work / f"model{count}", 1), count
-        )
+        found[f"epoch_of_{count}"] = once(work, f"epoch{count}", partial(epoch, count))
     return found
 
 
 def measure_memory(edges: int, work: Path) -> dict[str, object]:
     """The larger of two processes, and the partitioner, against the single process."""
-    found: dict[str, Any] = measure_large(edges, work, (1, 2))
+    found = measure_large(edges, work, (1, 2))
     (alone,) = found["epoch_of_1"]["peaks"]
     found["ratios"] = {
         "partition": max(found["partition"]["peaks"]) / alone,
         "larger_of_two": max(found["epoch_of_2"]["peaks"]) / alone,
     }
-    found["same_weights"] = same_weights(work / "model1", work / "model2")
+    models = [work / str(edges) / f"model{count}" for count in (1, 2)]
+    found["same_weights"] = same_weights(*models)
     return found
 
 
@@ -220,6 +253,7 @@ def main() -> None:
         "speed": lambda work: measure_speed(int(chosen.edges), work),
         "physics": measure_physics,
         "exchange": measure_exchange,
+        "halo": lambda _: measure_halo(),
         "memory": lambda work: measure_memory(int(chosen.edges), work),
         "training": measure_training,
         "kills": measure_kills,
@@ -227,7 +261,8 @@ def main() -> None:
     }
     for name in chosen.only:
         with work_folder(chosen.work, name) as folder:
-            measured = {"load": os.getloadavg()[0], **jobs[name](folder)}
+            about = {"environment": environment(), "load": os.getloadavg()[0]}
+            measured = {**about, **jobs[name](folder)}
         found = json.loads(RESULT.read_text()) if RESULT.exists() else {}  # jobs may run apart
         RESULT.write_text(json.dumps({**found, name: measured}, indent=1) + "\n")
         print(name, json.dumps(measured.get("ratios", measured)))
