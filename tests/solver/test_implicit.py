@@ -6,7 +6,7 @@ import torch
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
-from solver_signals import random_graph
+from solver_signals import chain, random_graph
 
 
 def problem(seed, normalization):
@@ -96,3 +96,23 @@ def test_gradgradcheck_of_the_minimiser():
 
     leaves = (x, weight, lambda1, lambda2)
     assert torch.autograd.gradgradcheck(solve, leaves, atol=1e-4, rtol=1e-3, fast_mode=True)
+
+
+def test_a_missing_value_that_no_row_holds_does_not_stop_the_gradient():
+    """Beside a knot it may take any value: the system is singular there, not elsewhere."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(40, generator=generator, dtype=torch.float64)
+    seen = (torch.rand(40, generator=generator) > 0.3).double()
+    penalty, line, h = ElasticPenalty(0.05, 0.0), chain(40), 1e-6
+
+    def total(values):
+        found = minimise(values, line, penalty, data_weight=seen, order=1, rtol=1e-12)
+        return (found.value * seen * torch.arange(40)).sum()
+
+    given = x.clone().requires_grad_()
+    total(given).backward()
+    assert given.grad is not None
+    for node in seen.nonzero().flatten().tolist()[::5]:
+        shift = torch.zeros_like(x).index_fill(0, torch.tensor([node]), h)
+        slope = (total(x + shift) - total(x - shift)) / (2 * h)
+        assert float(given.grad[node]) == pytest.approx(float(slope), abs=1e-3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elasticgnn.graph import grid_graph
-from elasticgnn.solver.factor import CholeskyFactor, SingularSystemError
+from elasticgnn.solver.factor import CholeskyFactor, LuFactor, QdldlFactor, SingularSystemError
 from elasticgnn.solver.geometry import Geometry
 from elasticgnn.solver.pattern import Pattern
 from marks import needs_kernels
@@ -71,10 +71,11 @@ def filled(pattern, factor):
     return matrix
 
 
+@pytest.mark.parametrize("library", [CholeskyFactor, QdldlFactor, LuFactor])
 @pytest.mark.parametrize("name", PATTERNS)
-def test_solutions_are_those_of_the_dense_matrix(name):
+def test_solutions_are_those_of_the_dense_matrix(name, library):
     pattern = PATTERNS[name]()
-    factor = CholeskyFactor(pattern)
+    factor = library(pattern)
     for _ in range(2):  # a factor is used again and again
         factor.room[:] = 0.0
         matrix = filled(pattern, factor)

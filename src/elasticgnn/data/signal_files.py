@@ -24,6 +24,8 @@ from elasticgnn.graph import Graph
 if TYPE_CHECKING:
     import pandas as pd
 
+DEEP = "I;16"  # how 16 bits of gray are called
+DEEP_IMAGES = (".png", ".tif", ".tiff")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
@@ -42,10 +44,23 @@ class SignalFile:
     positions: NDArray[np.float64] | None  # (n, 2)
     table: Any  # the pandas frame it came from, if any
     image_shape: tuple[int, int] | None = None
+    white: int = 255  # of the image: 65535 for 16 bits
 
 
 def read_signal(path: Path) -> SignalFile:
     """The signal in `path`, by its ending."""
+    signal = _read(path)
+    node, column = np.nonzero(np.isinf(signal.values))
+    if len(node):
+        name = node[0] if signal.ids is None else signal.ids[node[0]]
+        raise ValueError(
+            f"{path} must hold finite numbers (empty: missing) in column "
+            f"{signal.columns[column[0]]!r}, got {signal.values[node[0], column[0]]} at node {name}"
+        )
+    return signal
+
+
+def _read(path: Path) -> SignalFile:
     kind = path.suffix.lower()
     if kind in IMAGES:
         return _read_image(path)
@@ -178,14 +193,26 @@ def _read_image(path: Path) -> SignalFile:
     try:
         with Image.open(path) as image:
             check_pixels(*image.size)
-            gray = image.mode in ("1", "L", "I", "I;16", "F")
-            pixels = np.asarray(image.convert("L" if gray else "RGB"), dtype=np.float64) / 255
+            lacking = _lacking(image)
+            gray, white = image.mode in ("1", "L", DEEP), 65535 if image.mode == DEEP else 255
+            plain = image if image.mode == DEEP else image.convert("L" if gray else "RGB")
+            pixels = np.asarray(plain, dtype=np.float64) / white
     except (*DAMAGE, Image.DecompressionBombError) as error:
         raise ValueError(f"{path} must be a whole image, got: {error}") from None
+    if lacking is not None:
+        raise ValueError(f"{path} must have {lacking}")
     height, width = pixels.shape[:2]
     values = pixels.reshape(height * width, -1)
     names = ("gray",) if gray else ("red", "green", "blue")
-    return SignalFile(values, names, None, None, None, (height, width))
+    return SignalFile(values, names, None, None, None, (height, width), white)
+
+
+def _lacking(image: Any) -> str | None:
+    """What an image must have for nothing of it to be lost, if it does not have it."""
+    if image.mode in ("I", "F"):
+        return f"8 or 16 bits per pixel, got mode {image.mode!r}"
+    clear = image.has_transparency_data and np.asarray(image.convert("RGBA"))[..., 3].min() < 255
+    return "no transparent pixels" if clear else None
 
 
 def check_pixels(width: int, height: int) -> None:
@@ -237,7 +264,9 @@ def _write_image(file: BinaryIO, kind: str, signal: SignalFile, value: NDArray[n
         from PIL import Image
 
     assert signal.image_shape is not None  # `check_signal_output` has seen to it
-    pixels = np.clip(np.rint(value * 255), 0, 255).astype(np.uint8)
+    deep = signal.white > 255 and kind in DEEP_IMAGES
+    white = signal.white if deep else 255
+    pixels = np.clip(np.rint(value * white), 0, white).astype(np.uint16 if deep else np.uint8)
     shape = signal.image_shape if value.shape[1] == 1 else (*signal.image_shape, 3)
     Image.fromarray(pixels.reshape(shape)).save(file, Image.registered_extensions()[kind])
 

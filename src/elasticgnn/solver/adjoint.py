@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array, csr_array
 
 REFINEMENTS = 60
+HELD = 1e-9  # of the largest entry: what keeps a missing value where it is
 STIFFNESS = 1e6  # of the springs that hold the free rows, relative to the largest curvature
 
 
@@ -44,6 +45,7 @@ class Adjoint:
     """
 
     def __init__(self, instance: Instance, rows: Rows) -> None:
+        from scipy.sparse import diags_array
         from scipy.sparse.linalg import splu
 
         self.free = rows.free
@@ -57,7 +59,11 @@ class Adjoint:
             raise ValueError(
                 f"graph must have smaller factors where a gradient is asked for: {error}"
             ) from error
-        self.factors = splu(system.tocsc())
+        try:
+            self.factors = splu(system.tocsc())
+        except RuntimeError:  # missing values beside knots: no row holds them, so any value does
+            held = HELD * float(system.diagonal().max()) * instance.is_missing.ravel()
+            self.factors = splu((system + diags_array(held)).tocsc())
 
     def solve(self, gradient: Array, held_at: Array | None = None) -> tuple[Array, Array]:
         """v (n, d) and mu (r, d) for g (n, d) and b (r, d), of which only free entries count."""

@@ -62,6 +62,7 @@ def freedom_of(
     adjoint = Adjoint(instance, split_rows(instance, signal, 1e-6))
     shape = (PROBES, *instance.x.shape)
     probes = torch.randint(2, shape, generator=generator).double().numpy() * 2 - 1
+    probes = np.where(instance.is_missing, 0.0, probes)  # only what was given can be varied
     traces = [(p * instance.data_weight * adjoint.solve(p)[0]).sum() for p in probes]
     return float(np.mean(traces))
 

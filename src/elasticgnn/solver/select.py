@@ -124,6 +124,8 @@ def cross_validate(
         raise ValueError("lambda1s and lambda2s must not be empty")
     check_graph(graph)
     given = torch.ones(graph.num_nodes) if data_weight is None else data_weight
+    if not bool((given > 0).any()):
+        raise ValueError("x must have a value for a choice of lambda1, got none with weight > 0")
     level = noise_level(x, graph, given) if sigma is None else sigma
     question = Question(x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary)
     question = replace(question, extras=extras, unit=_unit(x, extras))
