@@ -15,7 +15,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Extras:
-    """As the user gives them; None and the squared loss add nothing.
+    """What a problem has beside its penalty: another loss, bounds, a lasso, own strengths.
+
+    The options of `minimise` of the same names, for `minimise_path` and `cross_validate`; None, 0
+    and the squared loss add nothing.
 
     >>> from elasticgnn.solver import Extras, minimise_path
     >>> path = minimise_path(x, chain, [0.1], extras=Extras(lower=0.5))
