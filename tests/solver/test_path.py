@@ -177,6 +177,15 @@ def test_degrees_of_freedom_are_the_trace_of_the_derivative():
     assert sum(guesses) / 40 == pytest.approx(float(trace), abs=0.3)
 
 
+def test_noise_level_is_not_fooled_by_a_range_that_was_cut_off():
+    """A picture whose dark half is black where the noise would be below: 8 bits, sigma 20."""
+    generator = torch.Generator().manual_seed(0)
+    truth = torch.where(torch.arange(2400) < 1200, 0.0, 120.0).double()
+    noisy = truth + 20 * torch.randn(2400, generator=generator, dtype=torch.float64)
+    level = noise_level(noisy.round().clamp(0, 255), chain(2400), torch.ones(2400))
+    assert 14 < level < 22  # some of the dark half is left, and half of its noise is not
+
+
 def test_noise_level_is_not_fooled_by_jumps():
     x = steps(generator(5), nodes=3000)
     assert noise_level(x, chain(3000), torch.ones(3000)) == pytest.approx(0.2, rel=0.1)

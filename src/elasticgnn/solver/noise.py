@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import Tensor
 
@@ -11,6 +12,7 @@ from elasticgnn.solver.losses import Loss
 
 FEW_EQUAL = 0.1  # share of equal neighbours from which on a signal counts as rounded
 MOST_EQUAL = 0.9  # share of equal neighbours from which on a signal counts as free of noise
+LEAST_INSIDE = 100  # differences that speak for all others
 WIDENING = 1.5  # decades that each order of a trend adds to the useful strengths
 
 
@@ -19,7 +21,9 @@ def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
     """sigma from a quantile of the absolute differences along edges, most of which cross no jump.
 
     The median; where rounded data make more than a tenth of them 0, the share of those; 0 if more
-    than nine in ten are. Each channel has its own, and the mean square of all is taken.
+    than nine in ten are; those between values that are not cut off at the end of their range (black
+    and white pixels) if only the others are 0. Each channel has its own, and the mean square of
+    all is taken.
 
     >>> from elasticgnn.solver import noise_level
     >>> noise_level(x, chain, torch.ones(4, 1, dtype=torch.float64)) > 0
@@ -31,8 +35,13 @@ def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
     levels = []
     for k in range(rows.shape[1]):
         both = seen[graph.tail, k] & seen[graph.head, k] & (graph.weight.detach() > 0)
-        steps = (rows[graph.tail[both], k] - rows[graph.head[both], k]).abs().numpy()
-        levels.append(_sigma_of(steps))
+        tail, head = rows[graph.tail[both], k], rows[graph.head[both], k]
+        ends = rows[seen[:, k], k]
+        inside = torch.ones_like(tail, dtype=torch.bool)
+        if len(ends):  # black and white pixels: what lies beyond was cut off
+            for end in (tail, head):
+                inside &= (end > ends.min()) & (end < ends.max())
+        levels.append(_sigma_of((tail - head).abs().numpy(), inside.numpy()))
     return root_mean_square(np.array(levels))
 
 
@@ -44,18 +53,27 @@ def root_mean_square(values: Array) -> float:
     return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
 
 
-def _sigma_of(steps: np.ndarray) -> float:
-    """sigma of absolute differences of two values with independent normal noise."""
+def _sigma_of(steps: Array, inside: NDArray[np.bool_]) -> float:
+    """sigma of absolute differences of two values with independent normal noise.
+
+    `inside`: neither is the least or the largest of all, where a range may have been cut off.
+    """
     if not len(steps):
         return 0.0
     share = float((steps == 0).mean())
     if share < FEW_EQUAL:
-        return float(np.median(steps)) / float(ndtri(0.75) * 2**0.5)
+        return _by_median(steps)
     if share > MOST_EQUAL:
         return 0.0
+    if inside.sum() >= LEAST_INSIDE and (steps[inside] == 0).mean() < FEW_EQUAL:
+        return _by_median(steps[inside])
     # rounded data: equal means closer than half of the smallest step
     smallest = float(steps[steps > 0].min())
     return smallest / 2 / float(ndtri((1 + share) / 2) * 2**0.5)
+
+
+def _by_median(steps: Array) -> float:
+    return float(np.median(steps)) / float(ndtri(0.75) * 2**0.5)
 
 
 @np.errstate(all="ignore")
