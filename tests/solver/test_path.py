@@ -249,3 +249,12 @@ def test_noise_of_rounded_data_is_found(step):
     x = levels + torch.randn(2400, generator=generator(), dtype=torch.float64)
     rounded = (x / step).round() * step
     assert 0.6 < noise_level(rounded, chain(2400), torch.ones(2400)) < 1.6
+
+
+@pytest.mark.parametrize(
+    ("lambda1s", "words"), [((0.2, 9.0), ", the smallest of 2"), ((0.2,), " of 1")]
+)
+def test_a_choice_at_the_end_of_what_was_tried_is_called_so(lambda1s, words):
+    x = steps(torch.Generator().manual_seed(0))
+    chosen = cross_validate(x, chain(120), lambda1s, generator=torch.Generator().manual_seed(0))
+    assert chosen.summary().startswith(f"lambda1 0.2{words} values")

@@ -66,8 +66,10 @@ class Selection:
         words = "the lowest score" if self.rule == "least" else "the one-standard-error rule"
         if self.lambda1s == (0.0,):
             return "lambda1 0: no noise was found in the signal, which is left as it is"
+        ends = {min(self.lambda1s): ", the smallest", max(self.lambda1s): ", the largest"}
+        end = ends.get(self.lambda1, "") if len(self.lambda1s) > 1 else ""
         return (
-            f"lambda1 {self.lambda1:.6g} of {len(self.lambda1s)} values from "
+            f"lambda1 {self.lambda1:.6g}{end} of {len(self.lambda1s)} values from "
             f"{min(self.lambda1s):.3g} to {max(self.lambda1s):.3g}, by {how} and {words}; "
             f"noise level {self.sigma:.3g}"
         )
