@@ -1,5 +1,6 @@
 """Numbers as targets: the right family wins, errors and intervals are true, files keep it."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -60,7 +61,10 @@ def test_the_regressor_comes_back_from_its_file(fitted, tmp_path):
         trained.predict(model.task_)
 
 
-def test_neighbours_decide_where_features_say_nothing():
+def test_neighbours_decide_where_features_say_nothing(monkeypatch):
+    monkeypatch.setattr(
+        time, "perf_counter", time.process_time
+    )  # a busy machine cuts nothing short
     graph, x, _ = made_up(n=400)
     half = np.arange(400) >= 200
     rng = np.random.default_rng(1)
@@ -70,7 +74,7 @@ def test_neighbours_decide_where_features_say_nothing():
     y = torch.from_numpy(np.where(half, 5.0, -5.0) + rng.normal(size=400))
     known = torch.where(torch.arange(400) % 2 == 1, y, torch.nan)
     task = NodeTask("made up", graph, x, torch.full((400,), -1), (), values=known)
-    board = tune(task, minutes=0.02, metric="mae")
+    board = tune(task, minutes=0.04, metric="mae")
     assert board.graph_gain.low > 0
     assert board.estimate.value == pytest.approx(-board.report["mae"])
     assert board.report["mae"] < 2
