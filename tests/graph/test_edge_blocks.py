@@ -33,6 +33,7 @@ def test_nodes_without_edges_behind_the_last_tail_belong_to_the_last_block():
     made = block_edges(graph.tail, graph.head, 9, 2)
     assert made.first_node.tolist() == [0, 1, 9]
     assert made.first_edge.tolist() == [0, 1, 2]
+    assert made.end_node.tolist() == [2, 9]
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,9 @@ def test_a_learned_strength_cannot_be_set_by_the_way():
 
 
 @pytest.mark.parametrize("norm", ["l21", "mcp"])
-@pytest.mark.parametrize("implementation", ["reference"])
+@pytest.mark.parametrize(
+    "implementation", ["reference", pytest.param("fused", marks=needs_kernels)]
+)
 @pytest.mark.parametrize("width", [3, 20])
 def test_no_entry_of_a_row_with_a_nan_looks_known(norm, implementation, width):
     x = normal_rows(9, width)

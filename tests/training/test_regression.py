@@ -62,9 +62,7 @@ def test_the_regressor_comes_back_from_its_file(fitted, tmp_path):
 
 
 def test_neighbours_decide_where_features_say_nothing(monkeypatch):
-    monkeypatch.setattr(
-        time, "perf_counter", time.process_time
-    )  # a busy machine cuts nothing short
+    monkeypatch.setattr(time, "perf_counter", time.process_time)  # no cut on a busy machine
     graph, x, _ = made_up(n=400)
     half = np.arange(400) >= 200
     rng = np.random.default_rng(1)

@@ -1,5 +1,6 @@
 """Edges in blocks: the tables of the loops for wide rows (kernels/emp/wide/problem.h)."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ class EdgeBlocks(NamedTuple):
 
     first_node: Tensor  # (blocks + 1) int64
     first_edge: Tensor  # (blocks + 1) int64
+    end_node: Tensor  # (blocks) int64: behind the tails and heads
     tail: Tensor  # (m) int32
     head: Tensor  # (m) int32
 
@@ -26,8 +28,8 @@ class EdgeBlocks(NamedTuple):
 def count_blocks(num_nodes: int, num_edges: int) -> int:
     """1, 2, 4 or 8: as many threads can add to the sums of both ends.
 
-    Each block has rows of its own for the nodes from its first on, about (blocks - 1) / 2 more for
-    a node, which must be few beside the edges.
+    Each block has rows of its own for the nodes from its first tail to its last head, up to about
+    (blocks - 1) / 2 more for a node, which must be few beside the edges.
     """
     if num_edges < ONE_BLOCK_EDGES:
         return 1
@@ -46,4 +48,8 @@ def block_edges(
     first_node = np.searchsorted(share, np.arange(blocks + 1))
     first_node[-1] = num_nodes
     first_edge = torch.searchsorted(tail, torch.from_numpy(first_node))
-    return EdgeBlocks(torch.from_numpy(first_node), first_edge, tail.int(), head.int())
+    end_node = torch.from_numpy(first_node[1:].copy())
+    for block, (low, high) in enumerate(pairwise(first_edge.tolist())):
+        if low < high:
+            end_node[block] = max(int(end_node[block]), int(head[low:high].max()) + 1)
+    return EdgeBlocks(torch.from_numpy(first_node), first_edge, end_node, tail.int(), head.int())

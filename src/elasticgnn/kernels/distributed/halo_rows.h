@@ -65,10 +65,10 @@ struct Shrink {
     if constexpr (S != Shape::fading) return s.lambda1;
     return least(s.lambda1, most(T(0), s.start * s.lambda1 - s.slope * length));
   }
-  // exactly 1 inside; NaN rows stay NaN
+  // exactly 1 inside; NaN for a row that holds one, as `most` gives what cannot be compared second
   HALO_INLINE T factor(T length) const {
     const T longest = limit(length);
-    return longest / most(length, most(longest, T(1e-37)));
+    return longest / most(most(longest, T(1e-37)), length);
   }
 };
 

@@ -136,10 +136,11 @@ struct Projection {
     if constexpr (S != Shape::fading) return sizes.lambda1;
     return smaller(sizes.lambda1, larger(N{}, sizes.start * sizes.lambda1 - sizes.slope * length));
   }
-  // limit / max(length, limit) is exactly 1 inside, and NaN rows stay NaN.
+  // limit / max(length, limit) is exactly 1 inside, and NaN for a row that holds a NaN: `larger`
+  // gives its second argument where one cannot be compared.
   static ELASTICGNN_INLINE N factor(const Sizes<R>& sizes, N length) {
     const N most = limit(sizes, length);
-    return most / larger(length, larger(most, sizes.tiny));
+    return most / larger(larger(most, sizes.tiny), length);
   }
   static ELASTICGNN_INLINE N length(const R& rows, Vec squares) {
     const N total = rows.fold(squares);

@@ -33,9 +33,10 @@ struct WideBackwardLoops {
     const std::int64_t stride = row.stride();
     for (std::int64_t i = low; i < high; ++i) {
       const T s = problem.scale[i];
+      T* const out = pairs.read(i, pairs.home(i));
       for (int v = 0; v < row.count(); ++v) {
         const Vec given = row.load_given(grad + i * row.width, v);
-        row.store(g + i * stride, v, given / s), row.store(pairs.read(i), v, s * given);
+        row.store(g + i * stride, v, given / s), row.store(out, v, s * given);
         row.store_given(grad_x + i * row.width, v, Vec{});
       }
       pairs.copy_read(i), pairs.clear_sums(i);
@@ -80,7 +81,7 @@ struct WideBackwardLoops {
     const T beta = problem.beta[0], gamma = problem.gamma[0];
     for (std::int64_t i = low; i < high; ++i) {
       const T s = problem.scale[i];
-      T* const bar = pairs.sum(i);
+      T* const bar = pairs.sum(i, pairs.home(i));
       pairs.add_sums(i);
       for (int v = 0; v < row.count(); ++v) {
         const Vec add = beta * row.load(bar, v), value = row.load(g + i * stride, v) + add;
@@ -100,7 +101,8 @@ struct WideBackwardLoops {
     const T own_share = 1 - problem.gamma[0], smoothing = problem.smoothing[0];
     for (std::int64_t i = low; i < high; ++i) {
       const T s = t.scale[i], total = t.total(i);
-      T *const out = pairs.read(i), *const bar = pairs.sum(i), *const own = g + i * stride;
+      T *const out = pairs.read(i, pairs.home(i)), *const bar = out + stride,
+               *const own = g + i * stride;
       const T* const mine = share + i * stride;
       row.gather_node(t, share, i, t.far_nodes, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
         const Vec value =
@@ -156,7 +158,7 @@ std::size_t wide_backward_rows(const EmpProblem<T>& problem, const WideBackward<
   const std::int64_t rows = problem.num_nodes * row.stride();
   T *const g = arena.take<T>(rows), *const share = arena.take<T>(rows);
   T* const dual = arena.take<T>(problem.num_edges * row.stride());
-  const PairTables<Row, T> pairs(job.blocks, row, problem.num_nodes, arena);
+  const PairTables<Row, T> pairs(job.blocks, row, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
   if (scratch == nullptr) return arena.used;

@@ -20,11 +20,15 @@ namespace elasticgnn {
 
 namespace {
 
-using BlockTables = std::array<Address, 4>;  // first_node, first_edge, tail, head
+using BlockTables = std::array<Address, 5>;  // first_node, first_edge, end_node, tail, head
 
 WideBlocks make_blocks(std::int64_t count, const BlockTables& tables) {
-  return {count, at<std::int64_t>(tables[0]), at<std::int64_t>(tables[1]),
-          at<std::int32_t>(tables[2]), at<std::int32_t>(tables[3])};
+  return {count,
+          at<std::int64_t>(tables[0]),
+          at<std::int64_t>(tables[1]),
+          at<std::int64_t>(tables[2]),
+          at<std::int32_t>(tables[3]),
+          at<std::int32_t>(tables[4])};
 }
 
 // `saved` holds the addresses of the active rows' table and of the masks, or zeros; `more(bytes)`

@@ -8,56 +8,66 @@ namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
 // Two rows of every node side by side, the first for the edges to read, the second for their sums:
-// one table for each block, with the nodes from its first tail on.
+// one table for each block, with the nodes from its first tail to its last head. The table of the
+// block whose tails a node is among is its home.
 template <class Row, class T>
 struct PairTables {
   const WideBlocks& blocks;
   const Row row;
   T* table[kMostBlocks];  // row i belongs to node i
 
-  PairTables(const WideBlocks& blocks_, const Row& row_, std::int64_t num_nodes, Arena& arena)
+  PairTables(const WideBlocks& blocks_, const Row& row_, Arena& arena)
       : blocks(blocks_), row(row_) {
-    std::int64_t rows = 0, shift[kMostBlocks];
+    std::int64_t rows = 0;
+    for (std::int64_t b = 0; b < blocks.count; ++b)
+      rows += blocks.end_node[b] - blocks.first_node[b];
+    T* next = arena.take<T>(2 * rows * row.stride());
+    if (next == nullptr) return;
     for (std::int64_t b = 0; b < blocks.count; ++b) {
-      shift[b] = rows - blocks.first_node[b];
-      rows += num_nodes - blocks.first_node[b];
+      table[b] = next - 2 * blocks.first_node[b] * row.stride();
+      next += 2 * (blocks.end_node[b] - blocks.first_node[b]) * row.stride();
     }
-    T* const all = arena.take<T>(2 * rows * row.stride());
-    if (all)
-      for (std::int64_t b = 0; b < blocks.count; ++b) table[b] = all + 2 * shift[b] * row.stride();
   }
-  ELASTICGNN_INLINE T* read(std::int64_t i, int block = 0) const {
+  ELASTICGNN_INLINE T* read(std::int64_t i, int block) const {
     return table[block] + 2 * i * row.stride();
   }
-  ELASTICGNN_INLINE T* sum(std::int64_t i, int block = 0) const {
+  ELASTICGNN_INLINE T* sum(std::int64_t i, int block) const {
     return table[block] + (2 * i + 1) * row.stride();
   }
-  // The last table that has node i.
-  ELASTICGNN_INLINE int last(std::int64_t i) const {
+  ELASTICGNN_INLINE int home(std::int64_t i) const {
     int block = 0;
     while (block + 1 < blocks.count && i >= blocks.first_node[block + 1]) ++block;
     return block;
   }
-  void clear_sums(std::int64_t i) const {
-    for (int b = last(i); b >= 0; --b)
-      for (int v = 0; v < row.count(); ++v) row.store(sum(i, b), v, typename Row::Vec{});
+  // other(block) of the tables that have node i beside its home
+  template <class Other>
+  ELASTICGNN_INLINE void for_others(std::int64_t i, const Other& other) const {
+    for (int b = 0; b + 1 < blocks.count && i >= blocks.first_node[b + 1]; ++b)
+      if (i < blocks.end_node[b]) other(b);
   }
-  // The sum over all tables goes to the first one.
+  void clear_sums(std::int64_t i) const {
+    const auto clear = [&](int b) {
+      for (int v = 0; v < row.count(); ++v) row.store(sum(i, b), v, typename Row::Vec{});
+    };
+    clear(home(i)), for_others(i, clear);
+  }
+  // The sum over all tables goes to the home.
   ELASTICGNN_INLINE void add_sums(std::int64_t i) const {
-    T* const to = sum(i);
-    for (int b = 1, end = last(i); b <= end; ++b) {
+    T* const to = sum(i, home(i));
+    for_others(i, [&](int b) ELASTICGNN_INLINE_LAMBDA {
       T* const from = sum(i, b);
       for (int v = 0; v < row.count(); ++v) {
         row.store(to, v, row.load(to, v) + row.load(from, v));
         row.store(from, v, typename Row::Vec{});
       }
-    }
+    });
   }
-  // The row of the first table goes to all others.
+  // The row of the home goes to all others.
   ELASTICGNN_INLINE void copy_read(std::int64_t i) const {
-    const T* const from = read(i);
-    for (int b = 1, end = last(i); b <= end; ++b)
+    const T* const from = read(i, home(i));
+    for_others(i, [&](int b) ELASTICGNN_INLINE_LAMBDA {
       for (int v = 0; v < row.count(); ++v) row.store(read(i, b), v, row.load(from, v));
+    });
   }
 };
 

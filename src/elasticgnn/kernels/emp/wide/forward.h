@@ -55,7 +55,8 @@ struct WideForwardLoops {
       const Vec near = P::splat(1 - gamma - share * g.total(i)), others = P::splat(share),
                 back = P::splat(gamma * (s * s));
       const T *const from = in + i * stride, *const own = u + i * stride;
-      T *const to = y + i * stride, *const ub = pairs.read(i), *const q = pairs.sum(i);
+      T *const to = y + i * stride, *const ub = pairs.read(i, pairs.home(i)),
+               *const q = ub + stride;
       row.gather_node(g, u, i, far, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
         const Vec value = row.load(from, v) + near * row.load(own, v) + others * sum;
         row.store(to, v, value);
@@ -114,9 +115,10 @@ struct WideForwardLoops {
     for (std::int64_t i = low; i < high; ++i) {
       const T s = problem.scale[i];
       const Vec back = P::splat(problem.gamma[0] * (s * s));
+      const T* const q = pairs.sum(i, pairs.home(i));
       pairs.add_sums(i);
       for (int v = 0; v < row.count(); ++v) {
-        const Vec value = row.load(y + i * stride, v) - back * row.load(pairs.sum(i), v);
+        const Vec value = row.load(y + i * stride, v) - back * row.load(q, v);
         if (out) row.store_given(out + i * row.width, v, value / s);
         else row.store(y + i * stride, v, value);
       }

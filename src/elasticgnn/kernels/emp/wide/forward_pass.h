@@ -17,7 +17,7 @@ std::size_t wide_forward_rows(const EmpProblem<T>& problem, const WideForward<T>
   const std::int64_t rows = problem.num_nodes * row.stride();
   T *const u = arena.take<T>(rows), *const y = arena.take<T>(rows), *const in = arena.take<T>(rows);
   T* const dual = arena.take<T>(problem.num_edges * row.stride());
-  const PairTables<Row, T> pairs(job.blocks, row, problem.num_nodes, arena);
+  const PairTables<Row, T> pairs(job.blocks, row, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
   const BlockWalk walk{job.blocks};

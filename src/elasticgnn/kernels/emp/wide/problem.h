@@ -2,9 +2,9 @@
 //
 // The dual is read and written once in a step, and each of its rows is added to the sums of both
 // ends where they lie. Threads must not add to one node at a time: the edges are cut into blocks by
-// their tails, and each block has sums of its own for the nodes from its first tail on, which are
-// added when all blocks are done. The graph alone decides the blocks, so every sum has one order
-// for any number of threads. graph/edge_blocks.py makes these tables, once per graph.
+// their tails, and each block has sums of its own for the nodes from its first tail to its last
+// head, which are added when all blocks are done. The graph alone decides the blocks, so every sum
+// has one order for any number of threads. graph/edge_blocks.py makes these tables, once per graph.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ constexpr int kMostBlocks = 8;
 
 struct WideBlocks {
   std::int64_t count;
-  const std::int64_t *first_node, *first_edge;  // (count + 1): of each block
+  const std::int64_t *first_node, *first_edge;  // (count + 1): of each block's tails and edges
+  const std::int64_t* end_node;                 // (count): behind each block's tails and heads
   const std::int32_t *tail, *head;              // (m)
 };
 
