@@ -79,11 +79,23 @@ def training(record: Record) -> str:
     )
 
 
+def kills(record: Record) -> str:
+    """Killed processes and the end."""
+    found = record["kills"]
+    moments = ", ".join(f"{one['rank']} after {one['after_epoch']}" for one in found["kills"])
+    end = "those of" if found["same"] else "not those of"
+    return (
+        f"Cora, two processes, {found['epochs']} epochs, {len(found['kills'])} SIGKILLs (process "
+        f"and checkpoint: {moments}): the final weights are {end} the undisturbed run, bit by bit."
+    )
+
+
 TABLES = {
     "speed": speed,
     "memory": memory,
     "memory-ratios": memory_ratios,
     "training": training,
+    "kills": kills,
     "exchanges": exchanges,
     "model": against_record,
     "partitions": partitions,
