@@ -4,7 +4,10 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+from hosts import inside
 
 TESTS = Path(__file__).resolve().parent
 START = "import sys, processes; processes.work(*sys.argv[1:])"
@@ -32,11 +35,16 @@ def work(function: str, rank: str, count: str, folder: str) -> None:
     dist.destroy_process_group()
 
 
-def run_together(function: str, count: int, folder: Path, **more: str) -> list:
-    """What `function` returns in each of `count` processes."""
+def run_together(
+    function: str, count: int, folder: Path, *, hosts: Sequence[str] = (), **more: str
+) -> list:
+    """What `function` returns in each of `count` processes, each in its host if there are hosts."""
     folder.mkdir(exist_ok=True)
+    if hosts:
+        more["GLOO_SOCKET_IFNAME"] = "wire"
+    where = [inside(host) for host in hosts] or [[]] * count
     commands = [
-        [sys.executable, "-c", START, function, str(rank), str(count), str(folder)]
+        [*where[rank], sys.executable, "-c", START, function, str(rank), str(count), str(folder)]
         for rank in range(count)
     ]
     running = [subprocess.Popen(command, env=environment(**more)) for command in commands]
