@@ -33,6 +33,14 @@ def test_knots_stand_where_the_slope_changes():
     assert min(abs(int(k) - 130) for k in knots) <= 1
 
 
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_a_polynomial_of_the_order_has_no_knots(order, unit):
+    line = unit * torch.linspace(0, 10, 300, dtype=torch.float64)[:, None] ** order
+    penalty = ElasticPenalty(unit, 0.0)
+    assert len(minimise(line, chain(300), penalty, order=order, boundary="free").knots()) == 0
+
+
 @pytest.mark.parametrize("order", [0, 1])
 def test_gaps_are_filled_along_the_trend(order):
     seen = torch.ones(200)

@@ -25,6 +25,8 @@ from elasticgnn.solver.segments import (
     piece_labels,
 )
 
+ROUNDINGS = 8  # of the numbers that a difference is made of
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -110,14 +112,17 @@ class Solution:
         """Nodes at which a trend of order > 0 changes, ascending: where the difference is not zero.
 
         A row of the difference operator is zero where its dual lies further inside its ball than
-        the row is long, both as shares of their largest. Its node is the middle one.
+        the row is long, both as shares of their largest, or where it is no longer than rounding
+        makes it. Its node is the middle one.
         """
         rows = Geometry(self.graph, self.order, self.boundary_rule)
-        value = as_rows(self.value.detach()).numpy()
-        size = np.abs(rows.operator @ np.nan_to_num(value)).max(1)
+        value = np.nan_to_num(as_rows(self.value.detach()).numpy())
+        size = np.abs(rows.operator @ value).max(1)
+        made_of = (abs(rows.operator) @ np.abs(value)).max(1)
         reach = penalty_by_name(self.norm).dual_norm(as_rows(self.dual.detach())).numpy()
         room = 1 - reach / self.lambda1 if self.lambda1 > 0 else np.zeros_like(reach)
         moving = room <= size / max(float(size.max(initial=0.0)), np.finfo(np.float64).tiny)
+        moving &= size > ROUNDINGS * np.finfo(np.float64).eps * made_of
         return torch.from_numpy(np.unique(middle_nodes(rows.operator)[moving]))
 
     def boundary(self, *, tolerance: float | None = None) -> Boundary:
