@@ -83,19 +83,19 @@ def _shares(steps: PlainSteps, adjoint: Adjoint, bars: Bars, tape: Tape, last: T
     gamma, smoothing, square = steps.gamma[:, 0], steps.smoothing[:, 0], scale.square()
     at_tail, at_head = _end_products(steps, bars.y, tape.signal)
     # smoothing s^2 multiplies -(sum of w differences of U) in y, and -gamma s^2 multiplies Q
-    pull = smoothing * square
-    pull_bar = torch.zeros_like(pull).index_add_(0, steps.tail, weight * at_tail, alpha=-1)
-    pull_bar.index_add_(0, steps.head, weight * at_head)
+    share = smoothing * square
+    share_bar = torch.zeros_like(share).index_add_(0, steps.tail, weight * at_tail, alpha=-1)
+    share_bar.index_add_(0, steps.head, weight * at_head)
     back_bar = (bars.joint * tape.total).sum((0, -1))
-    by_weight = adjoint.flows() - pull[steps.tail] * at_tail + pull[steps.head] * at_head
-    by_scale = 2 * scale * (smoothing * pull_bar - gamma * back_bar)
+    by_weight = adjoint.flows() - share[steps.tail] * at_tail + share[steps.head] * at_head
+    by_scale = 2 * scale * (smoothing * share_bar - gamma * back_bar)
     by_beta = (bars.ahead * _predictions(steps, tape, last)).sum((0, 1, 3))
     return Shares(
         by_weight.sum(1),
         by_scale.sum(1),
         -(square * back_bar).sum(0) - (bars.y * tape.signal).sum((0, 1, 3)),
         by_beta + adjoint.by_beta(),
-        (square * pull_bar).sum(0),
+        (square * share_bar).sum(0),
     )
 
 

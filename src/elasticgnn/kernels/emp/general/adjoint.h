@@ -11,7 +11,7 @@
 
 namespace elasticgnn::ISA_NAMESPACE {
 
-enum Size { kLambda1 = 0, kGamma = 1, kBeta = 2, kPull = 3 };
+enum Size { kLambda1 = 0, kGamma = 1, kBeta = 2, kSmoothing = 3 };
 
 // Gradients beyond x: per edge, per node, and per run as one partial sum for each block.
 template <class T>
@@ -238,16 +238,16 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
       for (int v = 0; v < rows.count(); ++v) total[v] = Vec{};
       Base::gather(g, rows, share_rows, g.column, g.far_nodes, g.start[i], g.start[i + 1], total);
       const T s = g.scale[i], c = g.total(i);
-      Vec by_pull{};
+      Vec by_smoothing{};
       for (int v = 0; v < rows.count(); ++v) {
         const Vec change = total[v] - c * rows.load(share_rows + i * row, v);
         const Vec value =
             (1 - sizes.gamma) * rows.load(grad_u + i * row, v) + sizes.smoothing * change;
-        if (extras.sizes) by_pull += change * rows.load(at.u(k) + i * row, v);
+        if (extras.sizes) by_smoothing += change * rows.load(at.u(k) + i * row, v);
         rows.store(bar + i * row, v, (rows.load(bar + i * row, v) + value) * (s * s));
         rows.store(grad_u + i * row, v, value);
       }
-      if (extras.sizes) add(block, kPull, rows.fold(by_pull));
+      if (extras.sizes) add(block, kSmoothing, rows.fold(by_smoothing));
       if (extras.weight) charge_smoothing(sizes, at.u(k), share_rows, i);
     }
   }
