@@ -1,5 +1,6 @@
 """What pictures show: the right thing at the right place in the right colour."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,14 @@ from elasticgnn.nn import ModelSettings
 from elasticgnn.report.model import findings, neighbourhood
 from elasticgnn.report.model.findings import suspicion_notes
 from elasticgnn.report.model.layout import layout
-from elasticgnn.report.model.neighbourhood import AGAINST, FOR, draw_bars, draw_ring, plain
+from elasticgnn.report.model.neighbourhood import (
+    AGAINST,
+    FOR,
+    colours_of,
+    draw_bars,
+    draw_ring,
+    plain,
+)
 from elasticgnn.report.model.packing import node_arrays
 from elasticgnn.report.model.picture import draw_reliability
 from elasticgnn.report.plot import draw_panel, draw_series
@@ -26,7 +34,17 @@ NEIGHBOURS = tuple(
     for k, (label, effect) in enumerate([("a", 0.4), ("b", -0.2), ("a", 0.0), ("b", 0.1)])
 )
 FEATURES = (FeatureEffect(0, "age", 3.0, 0.2), FeatureEffect(1, "size", 1.5, -0.1))
-KNOWN = Explanation(9, "me", "a", 0.9, 0.4, NEIGHBOURS, FEATURES, 4, 2)
+KNOWN = Explanation(
+    node=9,
+    name="me",
+    label="a",
+    probability=0.9,
+    alone=0.4,
+    neighbours=NEIGHBOURS,
+    features=FEATURES,
+    num_neighbours=4,
+    num_features=2,
+)
 
 
 @pytest.fixture
@@ -35,7 +53,7 @@ def axes():
 
 
 def test_edges_of_the_ring_lead_from_the_node_around_the_clock(axes):
-    draw_ring(axes, KNOWN, ("a", "b"))
+    draw_ring(axes, KNOWN, colours_of(KNOWN, ("a", "b")))
     lines = [line for line in axes.lines if len(line.get_xdata())]
     ends = [(line.get_xdata(), line.get_ydata()) for line in lines]
     assert [(x[0], y[0]) for x, y in ends] == [(0, 0)] * 4
@@ -54,7 +72,7 @@ def test_edges_of_the_ring_lead_from_the_node_around_the_clock(axes):
 
 def test_bars_have_the_names_values_and_colours_of_their_features(axes):
     none = FeatureEffect(2, "none", 0.0, 0.0)
-    draw_bars(axes, (*FEATURES, none))
+    draw_bars(axes, replace(KNOWN, features=(*FEATURES, none)))
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [
         *("age = 3", "size = 1.5", "none = 0")
     ]

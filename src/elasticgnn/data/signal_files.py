@@ -12,11 +12,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from elasticgnn.data.frames import IMAGES, SEPARATORS, TABLES, read_table
 from elasticgnn.data.npy import DAMAGE, read_npy
 from elasticgnn.data.own.read_task import read_edges as read_own_edges
-from elasticgnn.data.own.sheet import read_cells
-from elasticgnn.data.own.table import open_parquet
-from elasticgnn.data.own.text import PACKED, read_bytes, table_ending
+from elasticgnn.data.own.text import table_ending
 from elasticgnn.extras import optional_imports
 from elasticgnn.files import check_output, whole_file
 from elasticgnn.graph import Graph
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 DEEP = "I;16"  # how 16 bits of gray are called
 DEEP_IMAGES = (".png", ".tif", ".tiff")
-IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
-TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 MIDNIGHT = " 00:00:00"  # spreadsheets and Parquet have no days, only times
 MOST_PIXELS = 25_000_000
 COORDINATES = (("x", "y"), ("lon", "lat"), ("longitude", "latitude"))
@@ -93,46 +89,6 @@ def _read_table_signal(path: Path) -> SignalFile:
     values = table[signal].to_numpy(dtype=np.float64)
     positions = None if pair is None else table[list(pair)].to_numpy(dtype=np.float64)
     return SignalFile(values, tuple(signal), ids, positions, table)
-
-
-def read_table(path: Path) -> "pd.DataFrame":
-    """The pandas frame in a table: text (packed or not), Parquet or Excel."""
-    with optional_imports():
-        import pandas as pd
-
-    kind = table_ending(path)
-    if kind not in TABLES:
-        raise ValueError(f"file must end in {', '.join((*TABLES, '.npy', *IMAGES))}, got {path}")
-    try:
-        if kind == ".parquet":
-            return open_parquet(path).to_pandas()
-        if kind == ".xlsx":
-            return sheet_frame(path)
-        packed = path.suffix.lower() in PACKED
-        return pd.read_csv(BytesIO(read_bytes(path)) if packed else path, sep=SEPARATORS[kind])
-    except pd.errors.ParserError as error:
-        raise ValueError(f"{path} is not a readable table: {error}") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8 text, got: {error}") from None
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{path} must have a header and rows, got an empty file") from None
-
-
-def sheet_frame(path: Path) -> "pd.DataFrame":
-    """The first sheet of a workbook; a column of numbers is one of numbers."""
-    from pandas.io.parsers import TextParser
-
-    rows = read_cells(path)[0]
-    whole = [[excel_value(value) for value in cells] for cells in rows]
-    frame: pd.DataFrame = TextParser(whole, header=0).read()
-    return frame
-
-
-def excel_value(value: Any) -> Any:
-    """A cell's value as a CSV file would have it: "" for none, whole numbers without a point."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return "" if value is None else value
 
 
 def id_text(value: Any) -> str:
@@ -292,7 +248,7 @@ def _write_table(
         _write_sheet(file, table)
 
 
-def _write_sheet(file: BinaryIO, table: "pd.DataFrame") -> None:
+def _write_sheet(file: BinaryIO | gzip.GzipFile, table: "pd.DataFrame") -> None:
     """A workbook in which every text is text: a name that begins with = is no formula."""
     with optional_imports():
         import pandas as pd

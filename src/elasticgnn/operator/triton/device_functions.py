@@ -10,6 +10,7 @@ from elasticgnn.problem.penalties.registry import FORMS
 
 BALL = tl.constexpr(FORMS.index("ball"))
 BOX = tl.constexpr(FORMS.index("box"))
+TINY = tl.constexpr(1e-37)  # keeps 0 / 0 from rows of zeros where lambda1 = 0
 
 
 @triton.jit
@@ -60,7 +61,7 @@ def load_line(sizes, run, runs):
 
 @triton.jit
 def row_profile(length, radius, start, slope, start_beta, slope_beta, FORM: tl.constexpr):
-    """phi, the length of a row of `length` > radius after the step, and its derivatives.
+    """phi, the most that a row of `length` has after the step, and its derivatives.
 
     phi = min(radius, max(0, start radius - slope length)); those by the length, radius and beta.
     """
@@ -79,6 +80,12 @@ def row_profile(length, radius, start, slope, start_beta, slope_beta, FORM: tl.c
 
 
 @triton.jit
+def longer(phi, length):
+    """The larger of both: phi divided by it is 1 inside, 0 where lambda1 = 0, NaN of a NaN."""
+    return tl.maximum(tl.maximum(phi, TINY), length, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
 def project(a, radius, start, slope, FORM: tl.constexpr):
     """The dual step's map on rows (N, S, D), as problem/penalties define it."""
     if FORM == BOX:
@@ -86,10 +93,8 @@ def project(a, radius, start, slope, FORM: tl.constexpr):
         return tl.minimum(above, radius, propagate_nan=tl.PropagateNan.ALL)
     else:
         length = tl.sqrt(tl.sum(a * a, 2))
-        active = length > radius
-        safe = tl.where(active, length, 1.0)
-        phi, _, _, _ = row_profile(safe, radius, start, slope, 0.0, 0.0, FORM)
-        return a * tl.where(active, phi / safe, 1.0)[:, :, None]
+        phi, _, _, _ = row_profile(length, radius, start, slope, 0.0, 0.0, FORM)
+        return a * (phi / longer(phi, length))[:, :, None]
 
 
 @triton.jit
@@ -103,13 +108,11 @@ def apply_jacobian(a, h, radius, start, slope, start_beta, slope_beta, FORM: tl.
         return product, by_radius, by_radius * 0.0
     else:
         length = tl.sqrt(tl.sum(a * a, 2))
-        active = length > radius
-        safe = tl.where(active, length, 1.0)
-        along = tl.where(active, tl.sum(a * h, 2) / safe, 0.0)
         phi, by_length, by_radius, by_beta = row_profile(
-            safe, radius, start, slope, start_beta, slope_beta, FORM
+            length, radius, start, slope, start_beta, slope_beta, FORM
         )
-        inside = tl.where(radius > 0.0, 1.0, 0.0)  # lambda1 = 0 maps rows of zeros too to zero
-        factor = tl.where(active, phi / safe, inside)
-        radial = (by_length - factor) * along / safe
+        longest = longer(phi, length)
+        along = tl.where(length > radius, tl.sum(a * h, 2) / longest, 0.0)
+        factor = phi / longest
+        radial = (by_length - factor) * along / longest
         return factor[:, :, None] * h + radial[:, :, None] * a, along * by_radius, along * by_beta

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from elasticgnn.extras import optional_imports
 from elasticgnn.figures import literal
 from elasticgnn.report.plot import new_figure, save_whole
 from elasticgnn.training.explanation import Explanation, NumberExplanation
@@ -43,7 +44,8 @@ def colours_of(known: Known, class_names: tuple[str, ...]) -> dict[str, Any]:
     """The colour of each class; of numbers, the larger the darker."""
     if isinstance(known, Explanation):
         return {name: CLASSES[k % len(CLASSES)] for k, name in enumerate(class_names)}
-    from matplotlib import colormaps
+    with optional_imports():
+        from matplotlib import colormaps
 
     said = {label: float(label) for label in (p.label for p in known.neighbours)}
     said[centre_label(known)] = known.value
