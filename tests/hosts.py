@@ -1,6 +1,7 @@
 """Two hosts on this machine: network namespaces with addresses of their own and a line between."""
 
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -33,7 +34,8 @@ def reason_against_hosts(slow: bool) -> str | None:
 @contextmanager
 def two_hosts(slow: bool) -> Iterator[list[str]]:
     """The names of two hosts; nothing but the other one is reachable from each."""
-    names = [f"egnn-{os.getpid()}-{k}" for k in range(2)]
+    pair = secrets.token_hex(4)  # other hosts may be up in this very process
+    names = [f"egnn-{pair}-{k}" for k in range(2)]
     line = None
     try:
         for name in names:

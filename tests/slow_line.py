@@ -33,9 +33,10 @@ def device(name: str, namespace: str) -> int:
 def receive(file: int, packets: SimpleQueue) -> None:
     """Packets of a device with the moment at which each has passed the line."""
     free = 0.0
-    while packet := os.read(file, MTU):
-        free = max(free, time.monotonic()) + len(packet) / RATE
-        packets.put((free + DELAY, packet))
+    with contextlib.suppress(OSError):  # its namespace went, and the device with it
+        while packet := os.read(file, MTU):
+            free = max(free, time.monotonic()) + len(packet) / RATE
+            packets.put((free + DELAY, packet))
 
 
 def deliver(file: int, packets: SimpleQueue) -> None:
