@@ -1,4 +1,4 @@
-"""Why cells of Table 2 differ from the published ones: one thing changed at a time.
+"""Why cells of Table 2 differ from the published ones: trained again with something changed.
 
     python studies/table2_causes.py results/table2_causes.json [--only polblogs ...]
 
@@ -6,7 +6,7 @@ Every cell of table 2 that is above or below the paper is trained again with ten
 
 * GCN, GAT: 200 epochs and the epoch with the lowest validation loss; the same with 16 hidden units
   (GAT: 8 heads of 2 channels); GCN with 16 units and initial weights and biases uniform within
-  1/sqrt(outputs of the layer), as in the PyTorch code of GCN's author;
+  1/sqrt(outputs of the layer);
 * l2: lambda2 = inf (APPNP's alpha = 0) beside the grid; 16 hidden units with the grid.
 
 The other columns with 16 units are read from table2-16, which has the same grid for them. Rows that

@@ -1,4 +1,4 @@
-"""Why a cell differs: remarks, trainings with one thing changed, other settings of its search."""
+"""Why a cell differs: remarks, trainings with something changed, other settings of its search."""
 
 import json
 from dataclasses import replace
@@ -48,7 +48,7 @@ def test_a_setting_as_far_from_the_paper_is_no_reason(table, tmp_path):
     assert reason_text(table, entry, tmp_path) == UNKNOWN
 
 
-def test_trainings_with_one_thing_changed_are_given_with_their_verdict(table, tmp_path):
+def test_trainings_with_something_changed_are_given_with_their_verdict(table, tmp_path):
     row = {"dataset": "cora", "level": 0.05, "model": "l1", "runs": 10, "std": 0.4}
     other = {**row, "model": "l21", "changed": "of another cell", "mean": 82.0}
     rows = [{**row, "changed": "16 hidden units", "mean": 82.1}, other]

@@ -1,6 +1,6 @@
 """Why a cell differs from the published one, as far as the records tell.
 
-Three kinds: what the study's file remarks; trainings with one thing changed, from the record
+Three kinds: what the study's file remarks; trainings with something changed, from the record
 `<study>_causes.json` beside the results; and settings of the same search that agree with the paper.
 """
 
@@ -24,7 +24,7 @@ def reason_text(table: Table, entry: Entry, folder: Path) -> str:
 
 
 def changes_tried(table: Table, entry: Entry, folder: Path) -> list[str]:
-    """One sentence with every training of the cell that changed one thing, and its verdict."""
+    """One sentence with every training of the cell that changed something, and its verdict."""
     path = folder / f"{table.spec.name}_causes.json"
     rows = json.loads(path.read_text("utf-8"))["rows"] if path.is_file() else []
     own = [row for row in rows if is_about(row, entry)]
