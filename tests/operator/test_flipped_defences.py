@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elasticgnn.defence import GPRGNN, RUNG, GNNGuard, Jaccard, SoftMedian
+from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
 from elasticgnn.operator.flipped import FlipTables
 from elasticgnn.operator.flipped_defences import (
@@ -68,6 +69,22 @@ def test_layers_equal_those_on_each_graph(nodes, width, seed, hidden, kind):
     for number in range(len(flips)):
         flipped = graph.with_edges_flipped(flips[number])
         rows = torch.relu(model.aggregate(x, flipped)) @ weight2 + layers.bias2
+        torch.testing.assert_close(found.rows[number], model.aggregate(rows, flipped), **CLOSE)
+
+
+@pytest.mark.parametrize("leaves", [63, 64, 65, 90])  # up to 64 rows are compared, more are sorted
+def test_medians_of_hubs_equal_those_on_each_graph(leaves):
+    generator = torch.Generator().manual_seed(leaves)
+    graph = Graph.from_edges([(0, leaf) for leaf in range(1, leaves + 1)])
+    flips = random_flips(leaves + 1, 5, 4, generator)
+    x = torch.randn(leaves + 1, 8, generator=generator)
+    x[::3] = x[0]  # equal values
+    model, weight2 = SoftMedian(3, 8, 7).eval(), torch.randn(8, 7, generator=generator)
+    layers = MixedLayers(x, weight2, torch.zeros(7), *model.mixing())
+    found = layers_on_flipped(layers, FlipTables(graph), flips, rows=True)
+    for number in range(len(flips)):
+        flipped = graph.with_edges_flipped(flips[number])
+        rows = torch.relu(model.aggregate(x, flipped)) @ weight2
         torch.testing.assert_close(found.rows[number], model.aggregate(rows, flipped), **CLOSE)
 
 

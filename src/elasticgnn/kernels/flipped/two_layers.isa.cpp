@@ -1,5 +1,7 @@
 // Two layers that mix a node's row with its neighbours' in a way of their own (a GCN's mean,
 // GNNGuard, Soft-Median), on many flipped graphs.
+#include <limits>
+
 #include "flipped/edges.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -90,18 +92,50 @@ float median(const Edges& edges, const Rows& rows, const LayerWork& work, std::i
   return work.ordered[count - 1].first;
 }
 
+// Up to so many neighbours every value is compared with every other, kRow columns at a time, which
+// beats sorting column by column: 1.2 instead of 5.1 ms a graph of Cora, by studies/table_cost.py.
+// Sums of so few strengths in float are off by less than the 1e-6 by which `half` is lowered.
+constexpr std::int64_t kCompared = 64;
+
+// The same of kRow columns: the least value such that it and all below have half of the strength.
+Vec compared_median(const Rows& rows, const LayerWork& work, std::int64_t node, std::int64_t column,
+                    float half) {
+  const std::int64_t begin = work.first[node], count = work.first[node + 1] - begin;
+  Vec value[kCompared], least = P::splat(std::numeric_limits<float>::infinity());
+  for (std::int64_t p = 0; p < count; ++p)
+    value[p] = P::load(rows.at(work.neighbour[begin + p]) + column);
+  for (std::int64_t p = 0; p < count; ++p) {
+    Vec reached{};
+    for (std::int64_t q = 0; q < count; ++q)
+      reached += value[q] <= value[p] ? P::splat(work.factor[begin + q]) : Vec{};
+    least = reached >= P::splat(half) ? P::least(value[p], least) : least;
+  }
+  return least;
+}
+
+// The weighted median of every column of a node and its neighbours, whose strengths are `factor`.
+void medians(const Edges& edges, const Rows& rows, const LayerWork& work, std::int64_t node,
+             float total) {
+  const double half = double(total / 2) * (1 - 1e-6);
+  if (work.first[node + 1] - work.first[node] <= kCompared) {
+    for (std::int64_t k = 0; k < rows.stride; k += kRow)
+      P::store(work.mixed + k, compared_median(rows, work, node, k, float(half)));
+    return;
+  }
+  std::fill(work.mixed, work.mixed + rows.stride, 0.0f);
+  for (std::int64_t k = 0; k < rows.width; ++k)
+    work.mixed[k] = median(edges, rows, work, node, k, half);
+}
+
 // Shares by nearness to the median, scaled to a GCN's sum of strengths; returns 1.
 float near_median(const Edges& edges, const FlippedLayers& task, const Rows& rows,
                   const LayerWork& work, std::int64_t node) {
   const std::int64_t begin = work.first[node], end = work.first[node + 1];
   float total = 0, norm = 0;
   for (std::int64_t p = begin; p < end; ++p)
-    total += edges.scale[node] * edges.scale[work.neighbour[p]];
-  float* const middle = work.mixed;
-  std::fill(middle, middle + rows.stride, 0.0f);
-  const double half = double(total / 2) * (1 - 1e-6);
-  for (std::int64_t k = 0; k < rows.width; ++k)
-    middle[k] = median(edges, rows, work, node, k, half);
+    total += work.factor[p] = edges.scale[node] * edges.scale[work.neighbour[p]];
+  medians(edges, rows, work, node, total);
+  const float* const middle = work.mixed;
   const float spread = task.parameter * square_root(float(rows.width));
   for (std::int64_t p = begin; p < end; ++p) {
     const std::int32_t other = work.neighbour[p];
@@ -111,7 +145,7 @@ float near_median(const Edges& edges, const FlippedLayers& task, const Rows& row
       square += apart * apart;
     }
     const float far = square_root(std::max(P::sum(square), 1e-12f));
-    work.factor[p] = edges.scale[node] * edges.scale[other] * std::exp(-far / spread);
+    work.factor[p] *= std::exp(-far / spread);
     norm += work.factor[p];
   }
   return std::max(norm, 1e-12f) / total;
