@@ -1,9 +1,11 @@
 """The campaigns of scripts/reliability, cut down: they run, and they can fail."""
 
 import ast
+import faulthandler
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -181,22 +183,70 @@ def test_equal():
 """
 
 
+FAILS = """
+def test_fails_whatever_there_is():
+    assert False
+
+"""
+
+
+@pytest.fixture
+def tried(monkeypatch, tmp_path):
+    """What comes of a fault of `part`, tried with these tests, and the name of the finder."""
+    faulty, trial = load("faulty", monkeypatch), load("trial", monkeypatch)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(trial, "ROOT", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")  # names of tests begin here
+    path = tmp_path / "part.py"
+    path.write_text(PART)
+    faults = faulty.Faults()
+    faults.visit(ast.parse(PART))
+
+    def attempt(fault: str, content: str, names: tuple[str, ...]) -> tuple[str, str]:
+        (tmp_path / "test_part.py").write_text(content)
+        number = [what for _, what in faults.places].index(fault)
+        tests = [f"test_part.py::{name}" for name in names]
+        outcome, test = trial.try_in_fresh(path, number, tests, 1.0)
+        return outcome, test.rpartition("::")[2]
+
+    return attempt
+
+
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [("Gt becomes GtE", ("killed", "test_equal")), ("Lt becomes LtE", ("survived", ""))],
 )
-def test_a_fault_is_killed_by_the_test_that_finds_it(monkeypatch, tmp_path, fault, expected):
-    faulty, trial = load("faulty", monkeypatch), load("trial", monkeypatch)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(trial, "ROOT", ROOT)
-    path = tmp_path / "part.py"
-    path.write_text(PART)
-    (tmp_path / "test_part.py").write_text(TESTS)
-    faults = faulty.Faults()
-    faults.visit(ast.parse(PART))
-    number = [what for _, what in faults.places].index(fault)
-    outcome, test = trial.try_in_fresh(path, number, [str(tmp_path / "test_part.py")], 1.0)
-    assert (outcome, test.rpartition("::")[2]) == expected
+def test_a_fault_is_killed_by_the_test_that_finds_it(tried, fault, expected):
+    assert tried(fault, TESTS, ("test_far_apart", "test_equal")) == expected
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [("Gt becomes GtE", ("killed", "test_equal")), ("Lt becomes LtE", ("survived", ""))],
+)
+def test_a_test_that_fails_without_the_fault_kills_nothing(tried, fault, expected):
+    names = ("test_fails_whatever_there_is", "test_equal")
+    assert tried(fault, TESTS + FAILS, names) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (signal.SIGXCPU, "no end"),
+        (signal.SIGSEGV, "killed"),
+        (signal.SIGALRM, "unclear"),
+        (signal.SIGKILL, "unclear"),
+    ],
+)
+def test_what_a_busy_machine_ends_counts_as_nothing(monkeypatch, number, expected):
+    trial = load("trial", monkeypatch)
+
+    def end() -> int:
+        faulthandler.disable()  # it would print where, into this test's output
+        os.kill(os.getpid(), number)
+        return 0
+
+    assert trial.judged(*trial.in_fork(end, 60.0))[0] == expected
 
 
 def records() -> dict[str, dict]:

@@ -32,6 +32,7 @@ LIBRARIES = (
 )
 TIMES, FREE = 10.0, 30.0  # of the usual processor seconds, and beside them
 COLLECTION_FAILED, CRASHED = 2, 128  # exit codes: of pytest, and from here on of signals
+FROM_OUTSIDE = (signal.SIGALRM, signal.SIGKILL)  # the clock ran out or the memory: others' doing
 PATIENCE = 15  # seconds on the clock for one of the processor: others may be at work
 
 
@@ -105,8 +106,8 @@ def in_fork(work: Callable[[], int], processor_seconds: float) -> tuple[int | No
         # a crash adds its stack, with the paths of this machine: the first line says enough
         told = (pipe.read() or b"").decode().partition("\n")[0]
     if os.WIFSIGNALED(status):
-        late = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGALRM)
-        return None if late else 128 + os.WTERMSIG(status), told
+        late = os.WTERMSIG(status) == signal.SIGXCPU
+        return None if late else CRASHED + os.WTERMSIG(status), told
     return os.WEXITSTATUS(status), told
 
 
@@ -138,31 +139,60 @@ def try_in_warm(
     usual: float,
 ) -> tuple[str, str]:
     """Whether the tests find the fault in loaded functions, and which did."""
+    by_name = {item.nodeid: item for item in items}
 
-    def work() -> int:
-        return first_failure(items) if faulty.put_in(path, number, functions) else 0
+    def run(names: list[str], with_fault: bool) -> tuple[int | None, str]:
+        chosen = [by_name[name] for name in names]
 
-    return judged(*in_fork(work, TIMES * usual + FREE))
+        def work() -> int:
+            there = not with_fault or faulty.put_in(path, number, functions)
+            return first_failure(chosen) if there else 0
+
+        return in_fork(work, TIMES * usual + FREE)
+
+    return found_by(run, list(by_name))
 
 
 def try_in_fresh(path: Path, number: int, tests: list[str], usual: float) -> tuple[str, str]:
     """Whether the tests find the fault in a module that is loaded with it, and which did."""
 
-    def work() -> int:
-        codes: list[int] = []
-        faulty.load_with_fault(path, number)
-        if not can_be_loaded(path):
-            return COLLECTION_FAILED
-        order = {name: place for place, name in enumerate(tests)}
+    def run(names: list[str], with_fault: bool) -> tuple[int | None, str]:
+        def work() -> int:
+            if with_fault:
+                faulty.load_with_fault(path, number)
+            return run_names(names) if can_be_loaded(path) else COLLECTION_FAILED
 
-        def run(items: list[pytest.Item]) -> None:
-            last = len(order)
-            codes.append(first_failure(sorted(items, key=lambda i: order.get(i.nodeid, last))))
+        return in_fork(work, TIMES * usual + FREE)
 
-        code = collect(tests, run)
-        return codes[0] if codes else code
+    return found_by(run, tests)
 
-    return judged(*in_fork(work, TIMES * usual + FREE))
+
+def run_names(names: list[str]) -> int:
+    """Collects these tests and runs them in this order until one fails."""
+    codes: list[int] = []
+    order = {name: place for place, name in enumerate(names)}
+
+    def run(items: list[pytest.Item]) -> None:
+        last = len(order)
+        codes.append(first_failure(sorted(items, key=lambda i: order.get(i.nodeid, last))))
+
+    code = collect(names, run)
+    return codes[0] if codes else code
+
+
+def found_by(
+    run: Callable[[list[str], bool], tuple[int | None, str]], tests: list[str]
+) -> tuple[str, str]:
+    """What comes of a fault, and the test that found it, which passes without the fault.
+
+    A test that fails either way, where the machine is busy perhaps, has found nothing: the others
+    are asked.
+    """
+    outcome, test = judged(*run(tests, True))
+    if outcome != "killed" or not test or run([test], False)[0] == 0:
+        return outcome, test
+    others = [name for name in tests if name != test]
+    return found_by(run, others) if 0 < len(others) < len(tests) else ("unclear", "")
 
 
 def can_be_loaded(path: Path) -> bool:
@@ -181,5 +211,7 @@ def judged(code: int | None, told: str) -> tuple[str, str]:
     """killed (with the test that failed), no end, survived; unclear if pytest itself failed."""
     if code is None or code == 0:
         return "survived" if code == 0 else "no end", told
+    if code - CRASHED in FROM_OUTSIDE:
+        return "unclear", ""
     collected = code != COLLECTION_FAILED and code < CRASHED
     return "unclear" if collected and not told else "killed", told

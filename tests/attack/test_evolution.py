@@ -7,7 +7,7 @@ import torch
 from attack.small_task import planted_split, planted_task
 from elasticgnn.attack import AttackBudget, Constraints, EvolutionSettings, GradientSettings, attack
 from elasticgnn.attack.archive import Archive
-from elasticgnn.attack.evolution import Aim, Evolution, repeated
+from elasticgnn.attack.evolution import BUSY, Aim, Evolution, chance_of_change, repeated
 from elasticgnn.attack.exchange import Tried, contribution, try_pairs
 from elasticgnn.attack.many_graphs import one_by_one, predictor
 from elasticgnn.attack.victim import Victim
@@ -99,6 +99,14 @@ def test_more_flips_than_there_are_pairs_are_refused(task, trained):
     alive = np.ones((1, len(search.nodes)), bool)
     with pytest.raises(ValueError, match="budget must leave room"):
         search.repair(np.full((1, 60 * 59 // 2 + 1), 7), alive)
+
+
+def test_pairs_that_seem_to_do_nothing_change_more_often():
+    idle = np.array([[True, False, True, False, False]])
+    chance = chance_of_change(idle, np.array([[0.4]]))
+    assert chance.sum() == pytest.approx(0.4)
+    np.testing.assert_allclose(chance[~idle], BUSY * chance[idle][0])
+    assert chance_of_change(idle, np.array([[9.0]])).max() == 0.5
 
 
 def test_repeated_marks_all_but_one():

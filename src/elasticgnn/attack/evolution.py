@@ -153,9 +153,8 @@ class Evolution:
         # each child has its own rate: small steps late, large ones early, without a schedule
         mean = self.settings.mutation * np.exp(self.random.normal(0, 1, (len(one), 1)))
         alive = now.correct[one]
-        weight = np.where(self.idle(keys, alive), 1.0, BUSY)
-        chance = mean * weight / weight.sum(1, keepdims=True)
-        changed = self.random.random(keys.shape) < np.minimum(chance, 0.5)
+        chance = chance_of_change(self.idle(keys, alive), mean)
+        changed = self.random.random(keys.shape) < chance
         keys[changed] = self.draw(alive, changed.sum(1))
         child = self.judge(self.repair(keys, alive))
         return child.with_elders(now).best_of(self.settings.population)
@@ -244,6 +243,12 @@ class Evolution:
         lists = FlipLists.from_keys(torch.from_numpy(keys), self.num_nodes)
         label = self.aim.predict(lists)[:, self.aim.nodes].numpy()
         return Generation(keys, label == self.labels[self.nodes])
+
+
+def chance_of_change(idle: Mask, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each pair: `mean` of a row change on average, idle ones the more often; half at most."""
+    weight = np.where(idle, 1.0, BUSY)
+    return np.minimum(mean * weight / weight.sum(1, keepdims=True), 0.5)
 
 
 def repeated(keys: Keys) -> Mask:
