@@ -234,11 +234,10 @@ def test_a_test_that_fails_without_the_fault_kills_nothing(tried, fault, expecte
     [
         (signal.SIGXCPU, "no end"),
         (signal.SIGSEGV, "killed"),
-        (signal.SIGALRM, "unclear"),
         (signal.SIGKILL, "unclear"),
     ],
 )
-def test_what_a_busy_machine_ends_counts_as_nothing(monkeypatch, number, expected):
+def test_a_process_that_the_system_ends_for_its_memory_is_no_kill(monkeypatch, number, expected):
     trial = load("trial", monkeypatch)
 
     def end() -> int:
@@ -247,6 +246,19 @@ def test_what_a_busy_machine_ends_counts_as_nothing(monkeypatch, number, expecte
         return 0
 
     assert trial.judged(*trial.in_fork(end, 60.0))[0] == expected
+
+
+def test_time_without_end_counts_only_while_the_campaign_runs(monkeypatch):
+    trial = load("trial", monkeypatch)
+    waiting = os.fork()
+    if waiting == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        while True:
+            signal.pause()
+    began = time.monotonic()
+    monkeypatch.setattr(trial, "LONGEST", 0.001)  # as if every look came late
+    assert os.WTERMSIG(trial.wait_for(waiting, 0.02)) == signal.SIGALRM
+    assert time.monotonic() - began > 10 * 0.02
 
 
 def records() -> dict[str, dict]:

@@ -5,7 +5,7 @@ next run goes on. Each test file is run once under coverage, which tells the tes
 line and how long they take. A fault is then tried with the tests of its line alone, those that
 found another fault of the file first, then the quick ones, until one fails that passes without the
 fault. A fault whose tests take ten times their usual processor time has no end, which the suite's
-time limit finds; what a busy machine ends, by the clock or for want of memory, is unclear.
+time limit finds; so has one that waits. What a busy machine ends is no kill.
 """
 
 from __future__ import annotations
@@ -156,9 +156,6 @@ def warm_work(
     items: list[pytest.Item], faults: list[Fault], record: Record, end: float, answers: Any
 ) -> None:
     """Measures what was not measured, tries each fault, and tells what came of it."""
-    import torch
-
-    torch.set_num_threads(1)  # threads do not survive a fork
     covering = Covering()
     files = {fault["file"] for fault in faults}
     by_name = {item.nodeid: item for item in items}

@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -32,8 +33,7 @@ LIBRARIES = (
 )
 TIMES, FREE = 10.0, 30.0  # of the usual processor seconds, and beside them
 COLLECTION_FAILED, CRASHED = 2, 128  # exit codes: of pytest, and from here on of signals
-FROM_OUTSIDE = (signal.SIGALRM, signal.SIGKILL)  # the clock ran out or the memory: others' doing
-PATIENCE = 15  # seconds on the clock for one of the processor: others may be at work
+POLL, LONGEST = 0.02, 0.5  # seconds between two looks, and what one may count for at most
 
 
 def load_libraries() -> None:
@@ -44,6 +44,7 @@ def load_libraries() -> None:
             importlib.import_module(name)
         except ImportError:  # an extra that is not there
             continue
+    sys.modules["torch"].set_num_threads(1)  # a team of threads would be missing in every fork
     for name in [name for name in sys.modules if name.split(".")[0] == "elasticgnn"]:
         del sys.modules[name]  # loaded again with the fault in it
 
@@ -94,21 +95,42 @@ def first_failure(items: list[pytest.Item]) -> int:
 
 
 def in_fork(work: Callable[[], int], processor_seconds: float) -> tuple[int | None, str]:
-    """The exit code of `work` in a fork without output, None if its time ran out; what it told."""
+    """The exit code of `work` in a fork without output, None if its time ran out; what it told.
+
+    Its time on the clock is twice that on the processor and a minute.
+    """
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
         run_quietly(work, processor_seconds, theirs)
     os.close(theirs)
-    _, status = os.waitpid(child, 0)
+    status = wait_for(child, 60 + 2 * processor_seconds)
     os.set_blocking(ours, False)  # what the work started may be left and hold the other end
     with os.fdopen(ours, "rb") as pipe:
         # a crash adds its stack, with the paths of this machine: the first line says enough
         told = (pipe.read() or b"").decode().partition("\n")[0]
     if os.WIFSIGNALED(status):
-        late = os.WTERMSIG(status) == signal.SIGXCPU
+        late = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGALRM)
         return None if late else CRASHED + os.WTERMSIG(status), told
     return os.WEXITSTATUS(status), told
+
+
+def wait_for(child: int, seconds: float) -> int:
+    """The status of a child, which gets SIGALRM after so many seconds.
+
+    They count only while this process runs: where the machine is busy or all campaigns are
+    stopped, its own looks come late too, and what lies between two of them counts little.
+    """
+    awake, last = 0.0, time.monotonic()
+    while True:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return status
+        if awake > seconds:
+            os.kill(child, signal.SIGALRM)
+            return os.waitpid(child, 0)[1]
+        time.sleep(POLL)
+        awake, last = awake + min(time.monotonic() - last, LONGEST), time.monotonic()
 
 
 def run_quietly(work: Callable[[], int], processor_seconds: float, told: int) -> NoReturn:
@@ -119,7 +141,6 @@ def run_quietly(work: Callable[[], int], processor_seconds: float, told: int) ->
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         for number in (signal.SIGXCPU, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
-        signal.alarm(int(PATIENCE * processor_seconds))
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(told, 3, inheritable=False)
         for handle in (0, 1, 2):
@@ -211,7 +232,7 @@ def judged(code: int | None, told: str) -> tuple[str, str]:
     """killed (with the test that failed), no end, survived; unclear if pytest itself failed."""
     if code is None or code == 0:
         return "survived" if code == 0 else "no end", told
-    if code - CRASHED in FROM_OUTSIDE:
+    if code == CRASHED + signal.SIGKILL:  # the memory ran out, for which others may be the reason
         return "unclear", ""
     collected = code != COLLECTION_FAILED and code < CRASHED
     return "unclear" if collected and not told else "killed", told

@@ -1,10 +1,12 @@
 """The distributed operator: the single process's function, and one set of bits for all."""
 
+from functools import partial
 from itertools import product
 
 import pytest
 import torch
 
+from at_work import threads_at_work
 from distributed_work import (
     DIVISIONS,
     DTYPES,
@@ -12,12 +14,14 @@ from distributed_work import (
     STEPS,
     WIDTHS,
     every_case,
+    propagate,
     rows_of,
     small_graph,
 )
 from elasticgnn import ElasticPenalty
 from elasticgnn import elastic_message_passing as single
 from elasticgnn.distributed import DistributedGraph, elastic_message_passing, partition
+from marks import needs_kernels
 from processes import run_together
 
 CASES = list(product(NORMS, DTYPES, DIVISIONS))
@@ -64,6 +68,23 @@ def test_bits_do_not_depend_on_the_number_of_processes_and_threads(alone, severa
         found = global_rows([part[case] for part in several], graph)
         for name, rows in expected.items():
             assert torch.equal(rows, found[name]), (case, name)
+
+
+@needs_kernels
+@pytest.mark.parametrize("norm", NORMS)
+def test_bits_do_not_depend_on_the_threads_of_one_process(norm):
+    graph, before = small_graph(weighted=True), torch.get_num_threads()
+    call, found = partial(propagate, graph, "blocks", norm, "float32"), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            found.append(call())
+            assert threads_at_work(call) >= threads
+    finally:
+        torch.set_num_threads(before)
+    for name, rows in found[0].items():
+        assert torch.equal(rows, found[1][name]), name
+        assert torch.equal(rows, found[2][name]), name
 
 
 def test_bits_do_not_depend_on_the_partition(alone):

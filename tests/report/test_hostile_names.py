@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import torch
 from elasticgnn import Graph
 from elasticgnn.cli.signal_plot import plot_signal
 from elasticgnn.data.signal_files import SignalFile
+from elasticgnn.experiment import load_spec
 from elasticgnn.experiment.storage import claim_lock
-from elasticgnn.report.render import latex_text, markdown_lines
+from elasticgnn.report import build_table
+from elasticgnn.report.render import latex_text, markdown_lines, to_markdown
 from elasticgnn.robustness.outcome import Outcome
 from elasticgnn.robustness.plot import plot_robustness
 from elasticgnn.robustness.store import Rows
@@ -25,7 +28,16 @@ def test_a_name_is_no_command_of_latex():
 
 def test_a_name_is_no_column_line_or_element_of_markdown():
     lines = markdown_lines([["model", "x"], ["a|b\n| c", "<script>"]])
-    assert lines == "| model | x |\n|---|---|\n| a\\|b \\| c | &lt;script> |"
+    assert lines == "| model | x |\n|---|---|\n| a&#124;b &#124; c | &#60;script> |"
+
+
+def test_a_title_is_no_line_link_or_element_of_markdown(results):
+    spec = load_spec("table3")
+    notes = ("a ![picture](http://x)", "b\n\n<img src=x>")
+    hostile = replace(spec, title="t\n\n# other\x1b[2J", notes=notes)
+    text = to_markdown(build_table(hostile, results))
+    assert text.startswith("## table3: t # other\\x1b[2J\n")
+    assert text.endswith("* a ![picture&#93;(http://x)\n* b &#60;img src=x>\n")
 
 
 def test_a_name_is_no_formula_of_a_picture(tmp_path):

@@ -131,8 +131,17 @@ def test_an_export_has_everything_needed_to_repeat_it(table2, results, tmp_path)
     assert {"table.md", "table.tex", "table.csv", "environment.json", "seeds.json"} <= names
     assert {"study.toml", "figure.svg", "results/cora-0.1-l21.json"} <= names
     assert sum(name.startswith("splits/") for name in names) == 10
-    with pytest.raises(ValueError, match="output must be an empty or absent folder"):
+
+
+def test_an_export_is_finished_but_nothing_of_others_is_replaced(table2, results, tmp_path):
+    files = export_study(table2, results, tmp_path / "out")
+    (tmp_path / "out" / "table.csv").unlink()  # as if the first call had been killed
+    assert export_study(table2, results, tmp_path / "out") == files
+    assert all(path.is_file() for path in files)
+    (tmp_path / "out" / "table.csv").write_text("mine")
+    with pytest.raises(ValueError, match=r"output must be new or empty, got .* with table.csv"):
         export_study(table2, results, tmp_path / "out")
+    assert (tmp_path / "out" / "table.csv").read_text() == "mine"
 
 
 def test_publishing_writes_tables_and_a_reason_for_every_cell_that_differs(results, tmp_path):

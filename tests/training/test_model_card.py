@@ -47,6 +47,36 @@ def test_a_folder_with_files_is_not_written_into(trained, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_a_folder_that_was_left_half_done_is_finished(trained, tmp_path):
+    export_folder(trained[1], tmp_path, licence="mit")
+    model = (tmp_path / "model.safetensors").read_bytes()
+    (tmp_path / "README.md").unlink()
+    export_folder(trained[1], tmp_path, licence="mit")
+    assert (tmp_path / "README.md").is_file()
+    with pytest.raises(ValueError, match=r"folder must be new or empty, got .* with README.md"):
+        export_folder(trained[1], tmp_path, licence="cc0")
+    assert (tmp_path / "model.safetensors").read_bytes() == model
+
+
+def test_a_link_in_the_folder_is_not_followed(trained, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "README.md").symlink_to(tmp_path / "mine.txt")
+    with pytest.raises(ValueError, match="folder must be new or empty"):
+        export_folder(trained[1], tmp_path / "out", licence="mit")
+    assert not (tmp_path / "mine.txt").exists()
+
+
+def test_names_in_the_card_are_text(trained):
+    model = trained[1]
+    names = ("a\n\n# Free <script>", *model.class_names[1:])
+    facts = {"k|\x1b[2J": "![x](http://x)"}
+    data = {**model.data, "name": "n\n---\nlicense: gpl"}
+    card = model_card(replace(model, class_names=names, facts=facts, data=data), "mit")
+    assert "elastic on n --- license: gpl\n" in card.lower()
+    assert "| classes | a # Free &#60;script>" in card
+    assert "| k&#124;\\x1b[2J | ![x&#93;(http://x) |" in card
+
+
 def test_a_licence_is_needed(trained, tmp_path):
     with pytest.raises(ValueError, match="licence must be one short name"):
         export_folder(trained[1], tmp_path / "new", licence=" ")

@@ -35,6 +35,14 @@ def test_a_loaded_model_predicts_the_same(name, tmp_path):
     assert after.data == {"name": "small", "fingerprint": TASK.fingerprint}
 
 
+def test_the_same_model_gives_the_same_bytes(tmp_path):
+    model, contents = trained(), set()
+    for number in range(8):  # the library alone has six orders of the metadata
+        model.save(tmp_path / f"{number}.safetensors")
+        contents.add((tmp_path / f"{number}.safetensors").read_bytes())
+    assert len(contents) == 1
+
+
 def test_the_file_names_versions_and_settings(tmp_path):
     trained(lambda1=1.5).save(tmp_path / "m.safetensors")
     with safe_open(tmp_path / "m.safetensors", framework="pt") as file:

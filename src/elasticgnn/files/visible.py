@@ -1,8 +1,11 @@
-"""Text from files on its way to a terminal."""
+"""Text from files on its way to a terminal or into Markdown."""
 
 import re
 
 UNUSUAL = re.compile(r"[^\x20-\x7e\n\t]")
+SYNTAX = re.compile(
+    r"[|<`]|\](?=\()"
+)  # a column, an element, code, or the target of a link in Markdown
 
 
 def visible(text: str) -> str:
@@ -27,3 +30,8 @@ def hide_password(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` on one line, with nothing in it that a terminal would obey."""
     return visible(" ".join(text.split()))
+
+
+def markdown_text(text: str) -> str:
+    """`text` as a cell of a Markdown table: no line, column, element, link or code of its own."""
+    return SYNTAX.sub(lambda sign: f"&#{ord(sign[0])};", one_line(text))

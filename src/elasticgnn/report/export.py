@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from elasticgnn.experiment.results import result_path
-from elasticgnn.files import write_whole
-from elasticgnn.report.plot import save_plot
+from elasticgnn.files import fill_folder
+from elasticgnn.report.plot import plot_bytes
 from elasticgnn.report.render import to_csv, to_latex, to_markdown
 from elasticgnn.report.table import Entry, Table
 
@@ -20,31 +20,30 @@ def export_study(
     table: Table, results: Path, output: Path, attack: Path | None = None
 ) -> list[Path]:
     """The files written to `output`, which must be empty or absent."""
-    if output.exists() and any(output.iterdir()):
-        raise ValueError(f"output must be an empty or absent folder, got {output.name!r}")
     run = [entry for entry in table.entries if entry.result is not None]
     if not run:
         raise ValueError(f"{table.spec.name} must have results to be exported, got none")
-    for entry in run:
-        copy(result_path(results, table.spec, entry.cell), output / "results")
-    for path in split_files(run, results):
-        copy(path, output / "splits")
-    output.mkdir(parents=True, exist_ok=True)
-    write_whole(output / "table.md", to_markdown(table))
-    write_whole(output / "table.tex", to_latex(table))
-    write_whole(output / "table.csv", to_csv(table))
-    write_whole(output / "environment.json", json.dumps(environments(run), indent=1) + "\n")
-    write_whole(output / "seeds.json", json.dumps(seeds(table, run), indent=1) + "\n")
-    write_spec(table, output)
-    if attack is not None:
-        copy(attack, output)
-    save_plot(table, output / "figure.svg")
-    return sorted(path for path in output.rglob("*") if path.is_file())
+    paths = [result_path(results, table.spec, entry.cell) for entry in run]
+    files = {f"results/{path.name}": path.read_bytes() for path in paths}
+    files |= {f"splits/{path.name}": path.read_bytes() for path in split_files(run, results)}
+    files |= {name: text.encode() for name, text in texts(table, run).items()}
+    files |= {} if attack is None else {attack.name: attack.read_bytes()}
+    files["figure.svg"] = plot_bytes(table, "svg")
+    fill_folder(output, files)
+    return sorted(output / name for name in files)
 
 
-def copy(path: Path, folder: Path) -> None:
-    """Copies a file into a folder."""
-    write_whole(folder / path.name, path.read_bytes(), make_folder=True)
+def texts(table: Table, run: list[Entry]) -> dict[str, str]:
+    """The tables, where the results come from, and the study's own file where it has one."""
+    source = resources.files("elasticgnn.experiment") / "specs" / f"{table.spec.name}.toml"
+    return {
+        "table.md": to_markdown(table),
+        "table.tex": to_latex(table),
+        "table.csv": to_csv(table),
+        "environment.json": json.dumps(environments(run), indent=1) + "\n",
+        "seeds.json": json.dumps(seeds(table, run), indent=1) + "\n",
+        **({"study.toml": source.read_text("utf-8")} if source.is_file() else {}),
+    }
 
 
 def split_files(run: Iterable[Entry], results: Path) -> list[Path]:
@@ -73,10 +72,3 @@ def seeds(table: Table, run: Iterable[Entry]) -> dict[str, Any]:
         if entry.result
     }
     return {"protocol": asdict(table.spec.protocol), "run, seed, split": rows}
-
-
-def write_spec(table: Table, output: Path) -> None:
-    """Writes the study's own file beside its results."""
-    source = resources.files("elasticgnn.experiment") / "specs" / f"{table.spec.name}.toml"
-    if source.is_file():
-        write_whole(output / "study.toml", source.read_text("utf-8"))

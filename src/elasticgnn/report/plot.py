@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from elasticgnn.extras import optional_imports
 from elasticgnn.figures import COLOURS, literal
@@ -16,6 +17,18 @@ def save_plot(table: Table, path: Path) -> None:
     """One panel per data set that has results: lines along the axis, or bars per model."""
     if path.suffix not in PICTURES:
         raise ValueError(f"output must end in one of {PICTURES}, got {path.name!r}")
+    save_whole(drawn(table), path)
+
+
+def plot_bytes(table: Table, kind: str) -> bytes:
+    """The file that `save_plot` would write."""
+    file = io.BytesIO()
+    write_figure(drawn(table), file, kind)
+    return file.getvalue()
+
+
+def drawn(table: Table) -> Any:
+    """The figure of a study."""
     names = [name for name in table.spec.datasets if has_results(table, name)]
     if not names:
         raise ValueError(f"{table.spec.name} must have results to be plotted, got none")
@@ -26,7 +39,7 @@ def save_plot(table: Table, path: Path) -> None:
         axes.set_title(literal(name))
     figure.axes[0].legend(fontsize=7)
     figure.suptitle(literal(table.spec.title), fontsize=10)
-    save_whole(figure, path)
+    return figure
 
 
 def new_figure(panels: int) -> Any:
@@ -41,13 +54,18 @@ def new_figure(panels: int) -> Any:
 
 
 def save_whole(figure: Any, path: Path) -> None:
-    """The file in one step; the same figure gives the same bytes."""
+    """The file in one step."""
+    with whole_file(path, make_folder=True) as file:
+        write_figure(figure, file, path.suffix.removeprefix("."))
+
+
+def write_figure(figure: Any, file: BinaryIO, kind: str) -> None:
+    """The same figure gives the same bytes."""
     with optional_imports():
         import matplotlib as mpl
 
-    kind = path.suffix.removeprefix(".")
     dated = {"Date": None} if kind == "svg" else None
-    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}), whole_file(path, make_folder=True) as file:
+    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}):
         figure.savefig(file, format=kind, metadata=dated)
 
 

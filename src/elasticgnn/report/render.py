@@ -10,7 +10,7 @@ from typing import Any, Literal
 from elasticgnn.experiment import Summary
 from elasticgnn.experiment.spec import Published
 from elasticgnn.extras import optional_imports
-from elasticgnn.files import visible
+from elasticgnn.files import markdown_text, visible
 from elasticgnn.report.series import SERIES_LEGEND, series_csv, series_matrix
 from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Entry, Table
@@ -174,12 +174,12 @@ def legend(table: Table) -> str:
 def to_markdown(table: Table) -> str:
     """Title, agreement, matrix, details, notes."""
     spec = table.spec
-    parts = [f"## {spec.name}: {spec.title}", table.agreement()]
+    parts = [f"## {markdown_text(f'{spec.name}: {spec.title}')}", table.agreement()]
     parts += [
         legend(table),
         markdown_lines(matrix(table)),
         *(["Every cell:", markdown_lines(every)] if len(every := details(table)) > 1 else []),
-        "\n".join(f"* {note}" for note in (*table.attacks(), *spec.notes)),
+        "\n".join(f"* {markdown_text(note)}" for note in (*table.attacks(), *spec.notes)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -189,11 +189,6 @@ def markdown_lines(lines: list[list[str]]) -> str:
     rows = [f"| {' | '.join(map(markdown_text, line))} |" for line in lines]
     rows.insert(1, f"|{'---|' * len(lines[0])}")
     return "\n".join(rows)
-
-
-def markdown_text(text: str) -> str:
-    """A cell's text: no line, column or element of its own."""
-    return " ".join(text.split()).replace("|", r"\|").replace("<", "&lt;")
 
 
 def to_latex(table: Table) -> str:

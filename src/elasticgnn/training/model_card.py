@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from elasticgnn.files import write_whole
+from elasticgnn.files import fill_folder, markdown_text
 from elasticgnn.training.ensemble import count_members
+from elasticgnn.training.model_file import model_bytes
 from elasticgnn.training.trained_model import TrainedModel
 
 MODEL_FILE = "model.safetensors"
@@ -29,15 +30,13 @@ def export_folder(trained: TrainedModel, folder: Path, *, licence: str) -> None:
     """
     if not licence.strip() or "\n" in licence:
         raise ValueError(f"licence must be one short name, got {licence!r}")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"folder must be new or empty, got {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
-    trained.save(folder / MODEL_FILE)
-    write_whole(folder / CARD_FILE, model_card(trained, licence).encode())
+    card = model_card(trained, licence).encode()
+    fill_folder(folder, {MODEL_FILE: model_bytes(trained), CARD_FILE: card}, "folder")
 
 
 def model_card(trained: TrainedModel, licence: str) -> str:
     """The card in Markdown; its head is the YAML that hubs index."""
+    name = trained.data.get("name", "unnamed data")
     return "\n".join(
         [
             "---",
@@ -47,7 +46,7 @@ def model_card(trained: TrainedModel, licence: str) -> str:
             f"tags: {json.dumps(['elasticgnn', trained.settings.name, task_tag(trained)])}",
             "---",
             "",
-            f"# {trained.family} on {trained.data.get('name', 'unnamed data')}",
+            f"# {markdown_text(f'{trained.family} on {name}')}",
             "",
             *table("What it is", settings_of(trained)),
             *table("Measured", measured(trained.facts)),
@@ -92,7 +91,7 @@ def table(title: str, rows: dict[str, Any]) -> list[str]:
     """A heading and a table of two columns; nothing where there are no rows."""
     if not rows:
         return []
-    lines = [f"| {name} | {str(value).replace('|', '&#124;')} |" for name, value in rows.items()]
+    lines = [f"| {markdown_text(name)} | {markdown_text(str(rows[name]))} |" for name in rows]
     return [f"## {title}", "", "| | |", "| --- | --- |", *lines, ""]
 
 

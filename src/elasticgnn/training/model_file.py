@@ -30,6 +30,11 @@ PACKAGES = ("elasticgnn", "torch", "torch_geometric", "numpy", "safetensors")
 
 def save_model(trained: TrainedModel, path: Path) -> None:
     """Writes the model to `path`, whole or not at all."""
+    write_whole(path, model_bytes(trained))
+
+
+def model_bytes(trained: TrainedModel) -> bytes:
+    """The content of a model file."""
     with optional_imports():
         from safetensors.torch import save
 
@@ -56,8 +61,17 @@ def save_model(trained: TrainedModel, path: Path) -> None:
     text = json.dumps(about)
     check_description(json.loads(text))
     metadata = {"format": FORMAT, "about": text, "digest": digest(text, state)}
-    content = save(state, metadata=metadata)
-    write_whole(path, content)
+    return in_one_order(save(state, metadata=metadata))
+
+
+def in_one_order(content: bytes) -> bytes:
+    """The same safetensors file, its metadata sorted: the library writes them in any order."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    head = json.loads(content[8:end])
+    head["__metadata__"] = dict(sorted(head["__metadata__"].items()))
+    text = json.dumps(head, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # what follows begins at a multiple of 8
+    return len(text).to_bytes(8, "little") + text + content[end:]
 
 
 def check_described(trained: TrainedModel) -> None:
