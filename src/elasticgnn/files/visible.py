@@ -3,9 +3,7 @@
 import re
 
 UNUSUAL = re.compile(r"[^\x20-\x7e\n\t]")
-SYNTAX = re.compile(
-    r"[|<`]|\](?=\()"
-)  # a column, an element, code, or the target of a link in Markdown
+SYNTAX = re.compile(r"[|<]|\](?=\()")  # a column, an element, or where a link leads
 
 
 def visible(text: str) -> str:
@@ -33,5 +31,5 @@ def one_line(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """`text` as a cell of a Markdown table: no line, column, element, link or code of its own."""
+    """`text` as a cell of a Markdown table: no line, column, element or link of its own."""
     return SYNTAX.sub(lambda sign: f"&#{ord(sign[0])};", one_line(text))
