@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from distributed_graphs import road_graph
+from distributed_graphs import road_graph, save_roads
 from distributed_groups import QUIET, children, free_port, peak_of, run_group, said_by_first
 from distributed_halo import measure_halo
 
@@ -73,11 +73,21 @@ def ratios(found: dict[str, object]) -> dict[str, dict[str, float]]:
     }
 
 
+def road_labels(nodes: int) -> torch.Tensor:
+    """Four classes along the roads."""
+    return torch.arange(nodes) * 4 // nodes
+
+
+def road_features(labels: torch.Tensor) -> torch.Tensor:
+    """Four numbers of each node that hint at its class."""
+    noise = torch.randn(len(labels), 4, generator=torch.Generator().manual_seed(0))
+    return noise.add_(labels[:, None])
+
+
 def road_task(graph: Graph) -> NodeTask:
-    """Four classes along the roads, with features that hint at them."""
-    labels = torch.arange(graph.num_nodes) * 4 // graph.num_nodes
-    noise = torch.randn(graph.num_nodes, 4, generator=torch.Generator().manual_seed(0))
-    return NodeTask("roads", graph, noise + labels[:, None], labels, ("a", "b", "c", "d"))
+    """The task of the speed job, in memory."""
+    labels = road_labels(graph.num_nodes)
+    return NodeTask("roads", graph, road_features(labels), labels, ("a", "b", "c", "d"))
 
 
 def measure_speed(edges: int, work: Path) -> dict[str, object]:
@@ -176,15 +186,14 @@ def wait_for_epoch(state: Path, group: subprocess.Popen[bytes], epoch: int) -> i
 
 def save_road_files(edges: int, work: Path) -> tuple[dict[str, int], list[str]]:
     """A road-like task as .npy files, its size, and the command that partitions it."""
-    graph = road_graph(edges)
-    task = road_task(graph)
-    np.save(work / "edges.npy", torch.stack([graph.tail, graph.head]).numpy())
-    np.save(work / "x.npy", task.features.numpy())
-    np.save(work / "y.npy", task.labels.numpy())
+    size = save_roads(edges, work)
+    labels = road_labels(size["nodes"])
+    np.save(work / "x.npy", road_features(labels).numpy())
+    np.save(work / "y.npy", labels.numpy())
     files = [str(work / "edges.npy"), "--features", str(work / "x.npy")]
     files += ["--labels", str(work / "y.npy"), "--method", "blocks", "--parts", "64"]
     command = ["-m", "elasticgnn", "partition", *files, "-o", str(work / "parts")]
-    return {"nodes": graph.num_nodes, "edges": graph.num_edges}, command
+    return size, command
 
 
 def once(work: Path, stage: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -58,11 +58,12 @@ def check_parts(parts: int, num_nodes: int) -> None:
 def equal_parts(work: NDArray[Any], parts: int) -> NDArray[np.int32]:
     """Consecutive nodes in parts of about equal work, none of them empty."""
     before = np.cumsum(work) - work
-    found = np.minimum(before * parts // max(1, int(work.sum())), parts - 1)
+    found = np.minimum(before * parts // max(1, int(work.sum())), parts - 1).astype(np.int32)
+    del before  # an array of all nodes
     # a heavy node may skip a number: no part may be empty, so numbers rise by at most one
-    low = np.arange(len(work)) - len(work) + parts
-    ranks = np.maximum(np.unique(found, return_inverse=True)[1], low)
-    return ranks.astype(np.int32)
+    ranks = np.cumsum(np.diff(found, prepend=found[:1]) > 0, dtype=np.int32)
+    low = np.arange(parts - len(work), parts, dtype=np.int32)
+    return np.maximum(ranks, low, out=ranks)
 
 
 def metis_parts(start: NDArray[Any], column: NDArray[Any], parts: int) -> NDArray[np.int32]:

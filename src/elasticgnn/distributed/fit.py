@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -50,8 +51,14 @@ class PartedTraining:
     model: nn.Module
     settings: ModelSettings
     history: History
-    split: Split
     graph: DistributedGraph
+    folder: PartitionFolder
+    seed: int
+
+    @cached_property
+    def split(self) -> Split:
+        """The nodes that it was trained, selected and tested on; of all processes."""
+        return self.folder.split(self.seed)
 
 
 def fit_parts(
@@ -78,29 +85,40 @@ def fit_parts(
     3
     """
     check_settings(settings)
-    graph, split = folder.graph(), folder.split(seed)
+    graph = folder.graph()
+    scores = Scores.of(folder, seed, graph)
     generator = torch.Generator().manual_seed(seed)
     manifest = folder.manifest
     model = build_model(settings, manifest.num_features, len(manifest.class_names), generator)
     network = PartedNetwork(model, settings, folder, graph)
     run = run_digest(manifest.digest, settings, plan, seed)
-    loop = Loop(network, Scores(folder.labels, split, graph), plan, draw_seed(generator))
+    loop = Loop(network, scores, plan, draw_seed(generator))
     if checkpoints is not None:
         loop.restore(read_checkpoint(checkpoints.path, run, graph))
     history = loop.run(checkpoints, run, progress)
-    return PartedTraining(model, settings, history, split, graph)
+    return PartedTraining(model, settings, history, graph, folder, seed)
 
 
 class Scores:
     """Losses and hits on the nodes of this process, added up over all parts in order."""
 
-    def __init__(self, labels: Tensor, split: Split, graph: DistributedGraph) -> None:
-        self.graph, self.counts = graph, split.sizes
-        role = torch.zeros(graph.num_nodes, dtype=torch.int8)
+    def __init__(
+        self, labels: Tensor, roles: Tensor, counts: Sequence[int], graph: DistributedGraph
+    ) -> None:
+        self.graph, self.counts = graph, counts
+        self.labels, self.roles = by_part(labels, graph), by_part(roles, graph)
+
+    @classmethod
+    def of(cls, folder: PartitionFolder, seed: int, graph: DistributedGraph) -> Scores:
+        """The scores on the split of `seed`; of other processes' nodes nothing stays in memory."""
+        split = folder.split(seed)
+        roles = torch.zeros(graph.num_nodes, dtype=torch.int8)
         for number, nodes in enumerate((split.train, split.val, split.test), start=1):
-            role[nodes] = number
-        self.labels = by_part(labels[graph.nodes], graph)
-        self.roles = by_part(role[graph.nodes], graph)
+            roles[nodes] = number
+        labels = folder.labels[graph.nodes]
+        if len(folder.manifest.class_names) <= 127:
+            labels = labels.to(torch.int8)
+        return cls(labels, roles[graph.nodes], split.sizes, graph)
 
     def training(self, logits: list[Tensor]) -> tuple[float, list[Tensor]]:
         """The mean loss of the training nodes, and its gradient by each part's logits."""
@@ -108,7 +126,7 @@ class Scores:
         grads: list[Tensor] = []
         for part, labels, roles in zip(logits, self.labels, self.roles, strict=True):
             rows = part.detach().requires_grad_()
-            total = cross_entropy(rows[roles == 1], labels[roles == 1], reduction="sum")
+            total = cross_entropy(rows[roles == 1], labels[roles == 1].long(), reduction="sum")
             loss = total / max(self.counts[0], 1)
             grads.extend(torch.autograd.grad(loss, rows))
             losses.append(loss.detach().double().reshape(1))
@@ -119,7 +137,7 @@ class Scores:
         found = []
         for part, labels, roles in zip(logits, self.labels, self.roles, strict=True):
             hit = part.argmax(1) == labels
-            loss = cross_entropy(part[roles == 2], labels[roles == 2], reduction="sum")
+            loss = cross_entropy(part[roles == 2], labels[roles == 2].long(), reduction="sum")
             hits = [(hit & (roles == role)).sum().double() for role in (2, 3)]
             found.append(torch.stack([loss.double(), *hits]))
         total = sum_over_parts(torch.stack(found), self.graph).tolist()
@@ -160,12 +178,13 @@ class Loop:
 
     def epoch(self, number: int) -> None:
         """Trains one epoch and measures it."""
-        trace = self.network.forward(self.seed, number)
-        loss, grads = self.scores.training(self.network.logits(trace))
+        logits, trace = self.network.forward(self.seed, number)
+        loss, grads = self.scores.training(logits)
+        del logits  # their memory is wanted for the gradient
         self.network.backward(trace, grads)
         self.optimizer.step()
         with torch.no_grad():
-            measured = self.scores.evaluation(self.network.logits(self.network.forward(None)))
+            measured = self.scores.evaluation(self.network.forward(None)[0])
         if self.record.add(EpochResult(loss, *measured)):
             self.best = {k: v.clone() for k, v in self.network.model.state_dict().items()}
 

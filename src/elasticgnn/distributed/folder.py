@@ -26,11 +26,11 @@ from elasticgnn.graph.merge import Edges
 
 @dataclass(frozen=True, eq=False)
 class PartFeatures:
-    """Feature rows of one part; first: position of each row's first value in the whole matrix."""
+    """Feature rows of one part; first: where a sparse row's values begin among all of them."""
 
     nodes: Tensor
     rows: Tensor | SparseFeatures
-    first: Tensor
+    first: Tensor | None
 
 
 class PartitionFolder:
@@ -92,24 +92,28 @@ class PartitionFolder:
             group=group,
         )
 
-    def features(self, part: int) -> PartFeatures:
-        """The feature rows of one part, sparse or dense as they were stored."""
-        nodes = torch.tensor(self.array("nodes", part))
+    def features(self, part: int, nodes: Tensor | None = None) -> PartFeatures:
+        """The feature rows of one part, sparse or dense as they were stored.
+
+        `nodes` are the part's where they are in memory already.
+        """
+        if nodes is None:
+            nodes = torch.tensor(self.array("nodes", part))
         if not self.manifest.sparse:
             rows = torch.from_numpy(np.array(self.array("features", part)))
             shape = (len(nodes), self.manifest.num_features)
             if rows.shape != shape:
                 where = part_folder(self.path, part) / "features.npy"
                 raise ValueError(f"{where} must have shape {shape}, got {tuple(rows.shape)}")
-            return PartFeatures(nodes, rows, nodes * rows.shape[1])
+            return PartFeatures(nodes, rows, None)
         names = ("feature_start", "feature_column", "feature_value", "feature_first")
         start, column, value, first = (torch.tensor(self.array(name, part)) for name in names)
         sparse = SparseFeatures(start, column, value, self.manifest.num_features)
         return PartFeatures(nodes, sparse, first)
 
-    @cached_property
+    @property
     def labels(self) -> Tensor:
-        """Classes of all nodes (n,), -1 where unknown."""
+        """Classes of all nodes (n,), -1 where unknown; read anew at every call."""
         labels, classes = self.array("labels"), len(self.manifest.class_names)
         check_range(labels, self.manifest.num_nodes, (-1, classes), self.path / "labels.npy")
         return torch.tensor(labels)

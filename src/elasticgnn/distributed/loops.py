@@ -104,10 +104,17 @@ class Loops:
         """Zeros with a padded row per edge."""
         return zero_rows(self.graph.local.num_edges, self.padded, self.dtype)
 
-    def load(self, x: Tensor) -> Tensor:
-        """Rows in the parts' order (owned, width) as padded local ones."""
-        rows = self.node_rows()
-        rows[torch.from_numpy(self.graph.local.place), : self.width] = x
+    def load(self, pieces: list[Tensor], *, halo: bool = False) -> Tensor:
+        """Rows in the parts' order (owned, width), in pieces, as padded local ones.
+
+        Empties the list, so that what nobody else holds is not in memory twice.
+        """
+        rows, first = self.node_rows(halo=halo), 0
+        place = torch.from_numpy(self.graph.local.place)
+        while pieces:
+            piece = pieces.pop(0)
+            rows[place[first : first + len(piece)], : self.width] = piece
+            first += len(piece)
         return rows
 
     def unload(self, rows: Tensor) -> Tensor:

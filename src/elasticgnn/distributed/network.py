@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from elasticgnn.distributed.folder import PartFeatures, PartitionFolder
 from elasticgnn.distributed.graph import DistributedGraph
+from elasticgnn.distributed.loops import Loops
 from elasticgnn.distributed.noise import PartNoise
-from elasticgnn.distributed.operator import elastic_message_passing
 from elasticgnn.distributed.ordered_sum import sum_over_parts
+from elasticgnn.distributed.run import Run
 from elasticgnn.distributed.stages import Local, Propagation, flat, stages_of
 from elasticgnn.nn import ModelSettings
+from elasticgnn.problem.step_sizes import step_sizes
 
 ROOMY = 1 << 30  # bytes of hidden rows in a process; where there are more, they are computed again
 KEPT = 9  # bytes that a hidden number leaves: itself, what dropout made of it, and whether it fell
@@ -21,13 +24,19 @@ KEPT = 9  # bytes that a hidden number leaves: itself, what dropout made of it, 
 Noises = list[PartNoise | None]
 
 
+class Passed(NamedTuple):
+    """What a stage of each node alone leaves for its gradient, part by part."""
+
+    inputs: list[Tensor] | None  # None: the features
+    outputs: list[Tensor] | None  # with their history; None: they are computed again
+
+
 @dataclass(eq=False)
 class Trace:
-    """Inputs and outputs of each stage: one of each per part, or one for a propagation."""
+    """What the stages of a forward pass leave for their gradients."""
 
     noises: Noises
-    inputs: list[list[Tensor | None]] = field(default_factory=list)
-    outputs: list[list[Tensor]] = field(default_factory=list)
+    stages: list[Passed | Run] = field(default_factory=list)
 
 
 class PartedNetwork:
@@ -42,85 +51,78 @@ class PartedNetwork:
     ) -> None:
         self.model, self.graph = model, graph
         self.stages = stages_of(model, settings)
-        self.parts: list[PartFeatures] = [folder.features(number) for number in graph.parts]
+        self.parts: list[PartFeatures] = [
+            folder.features(number, nodes)
+            for number, nodes in zip(graph.parts, by_part(graph.nodes, graph), strict=True)
+        ]
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         hidden = settings.hidden_channels * (settings.num_layers - 1)
         self.forgets = KEPT * graph.num_owned * hidden > ROOMY  # rows between layers of a stage
 
-    def forward(self, seed: int | None, epoch: int = 0) -> Trace:
-        """All stages; with a seed as in training, with dropout."""
+    def forward(self, seed: int | None, epoch: int = 0) -> tuple[list[Tensor], Trace]:
+        """The last stage's rows, one tensor per part; with a seed as in training, with dropout."""
         self.model.train(seed is not None)
         noises: Noises = [
             None if seed is None else PartNoise(seed, epoch, part=part) for part in self.parts
         ]
         trace = Trace(noises)
-        rows: list[Tensor] = []
-        for number, stage in enumerate(self.stages):
+        rows: list[Tensor] | None = None
+        for stage in self.stages:
             if isinstance(stage, Propagation):
+                assert rows is not None  # no model begins with one
                 rows = self._propagate(stage, rows, trace)
             else:
-                rows = self._locally(stage, None if number == 0 else rows, trace)
-        return trace
+                rows = self._locally(stage, rows, trace)
+        return rows or [], trace
 
     def _propagate(self, stage: Propagation, rows: list[Tensor], trace: Trace) -> list[Tensor]:
-        joined = torch.cat([part.detach() for part in rows])
-        joined.requires_grad_(torch.is_grad_enabled())
-        out = elastic_message_passing(joined, self.graph, stage.penalty, stage.steps)
-        trace.inputs.append([joined])
-        trace.outputs.append([out])
+        """One stage over the whole graph; empties `rows`."""
+        gradient, like = torch.is_grad_enabled(), rows[0].detach()
+        sizes = step_sizes(stage.penalty, self.graph.norm_bound, like)
+        with torch.no_grad():
+            run = Run(Loops(self.graph, stage.penalty, sizes, like.shape[1]), stage.steps)
+            del like
+            out = run.forward(rows, gradient=gradient)
+        if gradient:
+            trace.stages.append(run)
         return by_part(out, self.graph)
 
-    def _locally(
-        self,
-        stage: Local,
-        rows: list[Tensor] | None,
-        trace: Trace,
-    ) -> list[Tensor]:
+    def _locally(self, stage: Local, rows: list[Tensor] | None, trace: Trace) -> list[Tensor]:
         """One stage part by part: the same small products, whoever holds a part."""
-        features = [part.rows for part in self.parts]
+        gradient = torch.is_grad_enabled()
         inputs = None if rows is None else [part.detach() for part in rows]
         for part in inputs or []:
-            part.requires_grad_(torch.is_grad_enabled())
-        used = features if inputs is None else inputs
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.forgets):
+            part.requires_grad_(gradient)
+        used = [part.rows for part in self.parts] if inputs is None else inputs
+        with torch.set_grad_enabled(gradient and not self.forgets):
             outputs = [stage(part, noise) for part, noise in zip(used, trace.noises, strict=True)]
-        trace.inputs.append([None] * len(outputs) if inputs is None else list(inputs))
-        trace.outputs.append(outputs)
+        if gradient:
+            trace.stages.append(Passed(inputs, None if self.forgets else list(outputs)))
         return outputs
 
-    def logits(self, trace: Trace) -> list[Tensor]:
-        """The last stage's rows, one tensor per part."""
-        last = trace.outputs[-1]
-        return by_part(last[0], self.graph) if self._joined(-1) else last
-
-    def _joined(self, stage: int) -> bool:
-        return isinstance(self.stages[stage], Propagation)
-
     def backward(self, trace: Trace, grads: list[Tensor]) -> None:
-        """Sets the weights' gradients: added up over each part, then over all parts in order."""
+        """Sets the weights' gradients: added up over each part, then over all parts in order.
+
+        Empties the trace and `grads`: what a stage has used is in nobody's way.
+        """
         own = [torch.zeros(sum(p.numel() for p in self.parameters)) for _ in self.parts]
-        for stage in reversed(range(len(self.stages))):
-            if self._joined(stage):
-                (joined,), (out,) = trace.inputs[stage], trace.outputs[stage]
-                assert joined is not None
-                (grad,) = torch.autograd.grad(out, joined, torch.cat(grads))
-                grads = by_part(grad, self.graph)
+        for stage in reversed(self.stages):
+            passed = trace.stages.pop()
+            if isinstance(passed, Run):
+                grads[:] = by_part(passed.backward(grads), self.graph)
                 continue
-            for k in range(len(self.parts)):
-                out, rows = self._output(trace, stage, k), trace.inputs[stage][k]
+            assert not isinstance(stage, Propagation)
+            for k, noise in enumerate(trace.noises):
+                rows = None if passed.inputs is None else passed.inputs[k]
+                if passed.outputs is None:
+                    out = stage(self.parts[k].rows if rows is None else rows, noise)
+                else:
+                    out = passed.outputs[k]
                 grads[k] = self._part_backward(out, rows, grads[k], own[k])
         total = sum_over_parts(torch.stack(own), self.graph)
         sizes = [p.numel() for p in self.parameters]
         for parameter, grad in zip(self.parameters, torch.split(total, sizes), strict=True):
             parameter.grad = grad.view_as(parameter).clone()
-
-    def _output(self, trace: Trace, stage: int, part: int) -> Tensor:
-        """A part's rows behind a local stage, with their history."""
-        if not self.forgets:
-            return trace.outputs[stage][part]
-        rows, local = trace.inputs[stage][part], self.stages[stage]
-        assert not isinstance(local, Propagation)
-        return local(self.parts[part].rows if rows is None else rows, trace.noises[part])
 
     def _part_backward(self, out: Tensor, rows: Tensor | None, grad: Tensor, own: Tensor) -> Tensor:
         """The gradient of a part's rows; that of the weights is added to `own`."""

@@ -25,6 +25,7 @@ class PartNoise(DropoutNoise):
         """Which of the part's stored feature values survive (count,)."""
         assert self.part is not None
         assert isinstance(self.part.rows, SparseFeatures)
+        assert self.part.first is not None
         return self._mask(self.part.first, self.part.rows.start, rate, site)
 
     def __call__(self, x: Tensor, rate: float, site: int) -> Tensor:

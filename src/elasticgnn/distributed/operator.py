@@ -9,7 +9,8 @@ from torch import Tensor
 
 from elasticgnn.distributed import steps as passes
 from elasticgnn.distributed.graph import DistributedGraph
-from elasticgnn.distributed.loops import Loops, Tape
+from elasticgnn.distributed.loops import Loops
+from elasticgnn.distributed.run import Run
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes, step_sizes
 
@@ -80,31 +81,24 @@ class DistributedSteps(torch.autograd.Function):
         sizes = StepSizes(*(size.detach() for size in (lambda1, gamma, beta, smoothing)))
         wanted = ctx.needs_input_grad
         ctx.strengths = any(wanted[1:6])
-        ctx.loops, ctx.steps = Loops(graph, penalty, sizes, x.shape[1]), steps
-        if wanted[2] and not ctx.loops.has_dual:
-            ctx.loops.has_dual = ctx.loops.gamma > 0  # lambda1 = 0 has a derivative by lambda1
-        ctx.tape = [] if any(wanted) else None
-        if not ctx.strengths:
-            ctx.loops.choose_stride(steps)
-        ctx.x = ctx.loops.load(x)
-        signal = passes.forward(ctx.loops, ctx.x, steps, ctx.tape, ctx.strengths)
-        return ctx.loops.unload(signal)
+        loops = Loops(graph, penalty, sizes, x.shape[1])
+        if wanted[2] and not loops.has_dual:
+            loops.has_dual = loops.gamma > 0  # lambda1 = 0 has a derivative by lambda1
+        ctx.run = Run(loops, steps, strengths=ctx.strengths)
+        return ctx.run.forward([x], gradient=any(wanted))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of rows, weights and strengths; once per forward."""
-        loops: Loops = ctx.loops
-        tape: list[Tape] = ctx.tape
+        run: Run = ctx.run
+        loops = run.loops
         if torch.is_grad_enabled():  # without a graph of its own the second derivative is lost
             raise RuntimeError(
                 "the distributed operator has no second derivatives (create_graph=True): take "
                 "them on a Graph in one process"
             )
-        if tape is None or (ctx.steps and not tape):
-            raise RuntimeError("the gradient of the distributed operator can be taken once only")
         sums = passes.Sums.zeros(loops.graph) if ctx.strengths else None
-        local = passes.backward(loops, ctx.x, loops.load(grad), ctx.steps, tape, sums)
-        found: list[Tensor | None] = [loops.unload(local), None, None, None, None, None]
+        found: list[Tensor | None] = [run.backward([grad], sums), None, None, None, None, None]
         if sums is not None:
             sizes = passes.size_gradients(loops, sums)
             found[2:6] = [size.to(loops.dtype).reshape(1) for size in sizes]

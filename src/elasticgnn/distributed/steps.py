@@ -134,24 +134,48 @@ class AdjointArrival:
         torch.add(self.g, self.b, out=self.h)
 
 
-def backward(
-    loops: Loops, x: Tensor, grad: Tensor, steps: int, tape: list[Tape], sums: Sums | None
-) -> Tensor:
-    """The gradient of local rows `x` for the signal's `grad` (owned, padded); empties the tape."""
-    if steps == 0:
-        return grad
+def backward(loops: Loops, x: Tensor, g: Tensor, tape: list[Tape], sums: Sums | None) -> Tensor:
+    """The gradient of local rows `x` for the signal's, s times that with room for the halo in `g`.
+
+    Empties the tape and uses up `g`.
+    """
+    total = loops.node_rows()
     if not loops.has_dual:
-        return backward_linear(loops, x, grad, tape, sums)
-    g, b, h = scaled(loops, grad), loops.node_rows(halo=True), loops.node_rows(halo=True)
-    total, dual_grad = loops.node_rows(), loops.dual_rows()
+        g = linear_adjoint(loops, x, g, total, tape, sums)
+    else:
+        dual_grad = loops.dual_rows()
+        adjoint_steps(loops, x, g, total, dual_grad, tape, sums)
+        while loops.states:
+            run_again(loops, x, tape)
+            adjoint_steps(loops, x, g, total, dual_grad, tape, sums)
+    return total.mul_(loops.gamma).add_(g[: loops.owned]).div_(loops.scale[: loops.owned, None])
+
+
+def run_again(loops: Loops, x: Tensor, tape: list[Tape]) -> None:
+    """The steps behind the last state that is left, on the tape; where they lead is known."""
+    state = loops.states.pop() or State.first(loops, x)
+    dual_steps(loops, x, state, loops.stride - 1, tape, False)
+    predicted = loops.node_rows(halo=True)
+    loops.smooth(loops.start(state.u), state.u, predicted, x, state.q)
+    loops.start(predicted).finish()  # the adjoint reads its halo rows
+    tape.append(Tape(None, predicted, state.dual))
+
+
+def adjoint_steps(
+    loops: Loops,
+    x: Tensor,
+    g: Tensor,
+    total: Tensor,
+    dual_grad: Tensor,
+    tape: list[Tape],
+    sums: Sums | None,
+) -> None:
+    """Moves `g`, `total` and `dual_grad` back over the steps of the tape, which it empties."""
+    b, h = loops.node_rows(halo=True), loops.node_rows(halo=True)
     interior, owned = loops.graph.local.interior, loops.owned
     dual_after = tape.pop().dual if sums is not None else None
     edge_sums = (None, None) if sums is None else (sums.edge_lambda, sums.edge_beta)
-    while tape or loops.states:
-        if not tape:  # the steps before were forgotten but for their beginning
-            state = loops.states.pop() or State.first(loops, x)
-            dual_steps(loops, x, state, loops.stride, tape, False)
-            del state
+    while tape:
         u, predicted, dual = tape.pop()
         loops.adjoint_step(loops.start(g), dual, predicted, dual_grad, g, b, h, total, *edge_sums)
         arrival = AdjointArrival(loops.start(b), g[owned:], b[owned:], h[owned:])
@@ -162,14 +186,13 @@ def backward(
         loops.smooth(arrival, h, g, None)
         loops.correct_dual(interior, owned, dual_grad, b)
         dual_after = dual if sums is not None else None
-    return (loops.gamma * total + g[:owned]) / loops.scale[:owned, None]
 
 
-def backward_linear(
-    loops: Loops, x: Tensor, grad: Tensor, tape: list[Tape], sums: Sums | None
+def linear_adjoint(
+    loops: Loops, x: Tensor, g: Tensor, total: Tensor, tape: list[Tape], sums: Sums | None
 ) -> Tensor:
-    """The adjoint of steps without a dual (lambda1 = 0)."""
-    g, out, total = scaled(loops, grad), loops.node_rows(halo=True), loops.node_rows()
+    """`g` before the steps of the tape, which have no dual (lambda1 = 0)."""
+    out = loops.node_rows(halo=True)
     while tape:
         u = tape.pop().u
         pending = loops.start(g)
@@ -178,7 +201,7 @@ def backward_linear(
         if sums is not None:
             loops.add_strengths((None, None, None, u, x, None, None, g), node_and_edge(sums))
         g, out = out, g
-    return (loops.gamma * total + g[: loops.owned]) / loops.scale[: loops.owned, None]
+    return g
 
 
 def node_and_edge(sums: Sums) -> tuple[Tensor, ...]:
