@@ -169,3 +169,40 @@ def two_exchanges_under_way(folder: Path) -> tuple[bool, int]:
             pending.finish()
         wrong += sum(int((one != other).sum()) for one, other in zip(pair, expected, strict=True))
     return bool(held.exchange.shared), wrong
+
+
+def apart(folder: Path) -> dict[str, str]:
+    """What is said where one process has another graph, partition folder or settings."""
+    rank, graph = dist.get_rank(), small_graph()
+    other = division(graph, ("metis", "blocks")[rank])
+    opened = PartitionFolder(folder.parent / f"parts{rank}")
+    same, settings = PartitionFolder(folder.parent / "parts0"), ModelSettings("mlp", 4)
+    calls = {
+        "graph": lambda: DistributedGraph.from_graph(graph, other),
+        "folder": lambda: opened.graph(),
+        "settings": lambda: fit_parts(same, ModelSettings("mlp", 4 + rank), PLAN),
+        "seed": lambda: fit_parts(same, settings, PLAN, seed=rank),
+    }
+    found = {}
+    for name, call in calls.items():
+        try:
+            call()
+        except ValueError as error:
+            found[name] = str(error)
+    return found
+
+
+def in_a_subgroup(folder: Path) -> dict[str, torch.Tensor] | None:
+    """Signal, gradients and trained weights of processes 1 and 2 alone, without process 0."""
+    group = dist.new_group([1, 2])
+    if dist.get_rank() == 0:
+        return None
+    graph = small_graph()
+    held = DistributedGraph.from_graph(graph, division(graph, "blocks"), group=group)
+    x = rows_of(graph.num_nodes, 5, 0)[held.nodes].requires_grad_()
+    lambdas = torch.tensor([0.3, 2.0]).double().requires_grad_()
+    weight = torch.ones(len(held.edges), dtype=torch.float64)
+    penalty = ElasticPenalty(lambdas[0], lambdas[1])
+    signal = elastic_message_passing(x, held, penalty, STEPS, edge_weight=weight)
+    dx, dl = torch.autograd.grad(signal.sum(), (x, lambdas))
+    return {"nodes": held.nodes, "signal": signal.detach(), "dx": dx, "lambdas": dl}

@@ -11,6 +11,7 @@ import typer
 from elasticgnn.cli.norms import NormOption
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.task_files import attacked, check_target, read
+from elasticgnn.cli.train_parts import check_alone, refuse_options, train_parts
 from elasticgnn.cli.train_report import describe, report
 from elasticgnn.cli.train_tuned import TuneRequest, train_tuned
 
@@ -159,11 +160,9 @@ def train(
     if tune not in ("auto", "off"):
         raise ValueError(f"tune must be auto or off, got {tune}")
     if Path(data).is_dir() and edges is None:
-        from elasticgnn.cli.train_parts import train_parts
-
         if page is not None:
             raise ValueError("--report must be asked of `elasticgnn report` for a partition folder")
-
+        refuse_options([option for option in context.params if is_given(context, option)])
         return train_parts(
             Path(data),
             settings,
@@ -174,6 +173,7 @@ def train(
             output=output,
             as_json=as_json,
         )
+    check_alone(data, checkpoint)
     layout = replace(layout, further=columns)
     task = read(data, edges, features, labels, data_root, target=kind_of_target, layout=layout)
     task = attacked(task if split is None else with_split(task, split, layout), attack)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from elasticgnn.distributed.folder import PartitionFolder
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import TrainingPlan
+
+# options of `train` that mean something on a partition folder
+OPTIONS = (
+    *("data", "model", "seed", "lambda1", "lambda2", "norm", "concavity", "steps", "alpha"),
+    *("hidden", "dropout", "learning_rate", "weight_decay", "epochs", "patience"),
+    *("output", "checkpoint", "checkpoint_every", "as_json"),
+)
 
 
 def train_parts(
@@ -51,6 +59,24 @@ def train_parts(
             report(facts, as_json)
             if checkpoint is not None:
                 checkpoint.unlink(missing_ok=True)
+
+
+def refuse_options(given: Sequence[str]) -> None:
+    """Refuses options of `train` that would have no effect on a partition folder."""
+    for option in given:
+        if option not in OPTIONS:
+            name = f"--{option.replace('_', '-')}"
+            raise ValueError(f"{name} must be left out for a partition folder, got it")
+
+
+def check_alone(data: str, checkpoint: Path | None) -> None:
+    """Refuses several processes, and a checkpoint, for what is not a partition folder."""
+    from elasticgnn.distributed.group import is_launched
+
+    if is_launched():  # each would train all of it, and all would write the same file
+        raise ValueError(f"data must be a partition folder for several processes, got {data}")
+    if checkpoint is not None:
+        raise ValueError(f"--checkpoint must be given with a partition folder, got {data}")
 
 
 def progress_line(epochs: int) -> Any:

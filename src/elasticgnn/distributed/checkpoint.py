@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.distributed.graph import DistributedGraph
 from elasticgnn.extras import optional_imports
 from elasticgnn.files import write_whole
@@ -77,11 +78,11 @@ def shared_bytes(content: bytes, graph: DistributedGraph) -> bytes:
     if graph.processes == 1:
         return content
     group = graph.exchange.group
-    size = torch.tensor([len(content)])
-    dist.broadcast(size, 0, group=group)
+    first, size = global_rank(0, group), torch.tensor([len(content)])
+    dist.broadcast(size, first, group=group)
     box = torch.empty(int(size), dtype=torch.uint8)
     if graph.rank == 0 and content:
         box = torch.frombuffer(bytearray(content), dtype=torch.uint8)
     if len(box):
-        dist.broadcast(box, 0, group=group)
+        dist.broadcast(box, first, group=group)
     return box.numpy().tobytes()

@@ -10,6 +10,7 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
+from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.distributed.exchange import HaloExchange
 from elasticgnn.distributed.local import LocalEdges
 
@@ -22,8 +23,9 @@ def check_cut_weights(weight: Tensor, local: LocalEdges, exchange: HaloExchange)
     for q, edges in cut_edges(local).items():
         own = values[torch.from_numpy(edges)]
         boxes.append((q, edges, own, torch.empty_like(own)))
-        work.append(dist.irecv(boxes[-1][3], q, exchange.group))
-        work.append(dist.isend(own, q, exchange.group))
+        peer = global_rank(q, exchange.group)
+        work.append(dist.irecv(boxes[-1][3], peer, exchange.group))
+        work.append(dist.isend(own, peer, exchange.group))
     for one in work:
         one.wait()
     for q, edges, own, theirs in boxes:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch.distributed as dist
 from torch import Tensor
 
+from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.distributed.shared_boxes import SharedBoxes
 from elasticgnn.kernels import native as kernels
 
@@ -53,7 +54,7 @@ class HaloExchange:
             boxes.next_exchange()
         arriving = self._arriving(rows, width)
         work = [
-            dist.irecv(one.packed, q, self.group)
+            dist.irecv(one.packed, global_rank(q, self.group), self.group)
             for q, one in arriving.items()
             if one.packed is not None
         ]
@@ -63,7 +64,8 @@ class HaloExchange:
                 self._share(self.shared[q], rows, index, width)
             else:
                 outbox.append(packed_rows(rows, index, width))
-                work.append(dist.isend(outbox[-1], q, self.group))
+                to = global_rank(q, self.group)
+                work.append(dist.isend(outbox[-1], to, self.group))
             self.count["rows"] += len(index)
             self.count["bytes"] += len(index) * width * rows.element_size()
         return Pending(list(arriving.values()), outbox, work)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from elasticgnn.data import Split
+from elasticgnn.distributed.agreement import check_same
 from elasticgnn.distributed.checkpoint import State, read_checkpoint, run_digest, write_checkpoint
 from elasticgnn.distributed.folder import PartitionFolder
 from elasticgnn.distributed.graph import DistributedGraph
@@ -85,18 +86,28 @@ def fit_parts(
     3
     """
     check_settings(settings)
+    check_plan(plan)
+    run = run_digest(folder.manifest.digest, settings, plan, seed)
     graph = folder.graph()
+    check_same("settings, plan and seed", run)
     scores = Scores.of(folder, seed, graph)
     generator = torch.Generator().manual_seed(seed)
     manifest = folder.manifest
     model = build_model(settings, manifest.num_features, len(manifest.class_names), generator)
     network = PartedNetwork(model, settings, folder, graph)
-    run = run_digest(manifest.digest, settings, plan, seed)
     loop = Loop(network, scores, plan, draw_seed(generator))
     if checkpoints is not None:
         loop.restore(read_checkpoint(checkpoints.path, run, graph))
     history = loop.run(checkpoints, run, progress)
     return PartedTraining(model, settings, history, graph, folder, seed)
+
+
+def check_plan(plan: TrainingPlan) -> None:
+    """Refuses what the sums over parts and the common number of epochs do not know."""
+    if plan.balanced:
+        raise ValueError("balanced must be off on a partition, got on")
+    if plan.max_seconds is not None:  # clocks of several processes do not agree
+        raise ValueError(f"max_seconds must be None on a partition, got {plan.max_seconds}")
 
 
 class Scores:

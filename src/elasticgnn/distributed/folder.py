@@ -15,6 +15,7 @@ from torch import Tensor
 
 from elasticgnn.data import NodeTask, Split, paper_split, share_split
 from elasticgnn.data.npy import map_npy
+from elasticgnn.distributed.agreement import check_same
 from elasticgnn.distributed.checks import check_kind, check_part, check_range
 from elasticgnn.distributed.graph import DistributedGraph, rank_and_processes
 from elasticgnn.distributed.manifest import Manifest, check_files, part_folder, read_manifest
@@ -79,6 +80,7 @@ class PartitionFolder:
     def graph(self, *, group: Any = None) -> DistributedGraph:
         """This process's share of the graph."""
         rank, processes = rank_and_processes(group)
+        check_same("partition folder", self.manifest.digest, group)
         ranks = ranks_of_parts(self.work, processes)
         of_part = self.array("assignment")
         where = self.path / "assignment.npy"

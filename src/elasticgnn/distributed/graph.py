@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
+from elasticgnn.distributed.agreement import check_same
 from elasticgnn.distributed.cut_weights import check_cut_weights
 from elasticgnn.distributed.exchange import HaloExchange
 from elasticgnn.distributed.local import LocalEdges, build_local
@@ -59,6 +61,8 @@ class DistributedGraph:
         ranks = ranks_of_parts(work, processes)
         own = [part for part in parts if ranks[part.number] == rank]
         of_part = assignment.numpy()
+        about = f"{graph.fingerprint} {hashlib.sha256(of_part.tobytes()).hexdigest()}"
+        check_same("graph and assignment", about, group)
         return cls.from_parts(
             own,
             lambda nodes: ranks[of_part[nodes]],

@@ -8,6 +8,7 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
+from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.distributed.graph import DistributedGraph, row_sums
 
 
@@ -19,14 +20,14 @@ def sum_over_parts(own: Tensor, graph: DistributedGraph) -> Tensor:
     group = graph.exchange.group
     total = own.new_zeros(own.shape[1:])
     if graph.rank > 0:
-        dist.recv(total, graph.rank - 1, group=group)
+        dist.recv(total, global_rank(graph.rank - 1, group), group=group)
     for row in own:
         total = total + row
     if graph.processes == 1:
         return total
     if graph.rank + 1 < graph.processes:
-        dist.send(total, graph.rank + 1, group=group)
-    dist.broadcast(total, graph.processes - 1, group=group)
+        dist.send(total, global_rank(graph.rank + 1, group), group=group)
+    dist.broadcast(total, global_rank(graph.processes - 1, group), group=group)
     return total
 
 

@@ -20,6 +20,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.kernels import native as kernels
 
 native: Any = kernels
@@ -123,8 +124,8 @@ def share_boxes(others: Iterable[int], rank: int, group: Any) -> dict[int, Share
 
 def exchange(send: dict[int, Tensor], receive: dict[int, Tensor], group: Any) -> None:
     """Messages to and from other processes."""
-    work = [dist.irecv(box, q, group) for q, box in receive.items()]
-    work += [dist.isend(box, q, group) for q, box in send.items()]
+    work = [dist.irecv(box, global_rank(q, group), group) for q, box in receive.items()]
+    work += [dist.isend(box, global_rank(q, group), group) for q, box in send.items()]
     for one in work:
         if one is not None:
             one.wait()

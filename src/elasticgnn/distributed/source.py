@@ -54,6 +54,8 @@ class TaskSource:
             raise ValueError(
                 "features must be given for a partition, got stand-ins made of the edges"
             )
+        if task.values is not None:
+            raise ValueError("labels must be classes for a partition, got numbers to predict")
         self.task = task
 
     @property

@@ -27,6 +27,7 @@ from elasticgnn.distributed.source import PartSource, TaskSource
 from elasticgnn.files import check_folder, whole_file, write_whole
 
 PART = "part.json"
+UNNAMED = ".elasticgnn-"  # a file that a kill met between its last byte and its name
 MERGE = "merge"  # where a large edge file is sorted; gone in the end
 
 
@@ -102,7 +103,8 @@ def claim(folder: Path, plan: dict[str, Any]) -> bool:
 
 def check_claim(folder: Path) -> None:
     """Refuses a folder that holds anything but a partition or what a killed call left of one."""
-    if not (folder / PLAN).exists() and {path.name for path in folder.iterdir()} - {MERGE}:
+    found = {path.name for path in folder.iterdir() if not path.name.startswith(UNNAMED)}
+    if not (folder / PLAN).exists() and found - {MERGE}:
         raise ValueError(f"output must be an empty folder or this same partition, got {folder}")
 
 
