@@ -19,10 +19,10 @@ PATIENCE = 500  # seconds: others may hold the processors
 DEATH = 5  # the epoch in which a process is killed; checkpoints come after two epochs each
 
 
-def dying(rank: int, folder: Path) -> dict[str, str]:
-    """The environment in which process `rank` is killed, once."""
-    once = str(folder / "killed")
-    return {"DYING_RANK": str(rank), "DYING_EPOCH": str(DEATH), "DYING_ONCE": once}
+def dying(rank: int, folder: Path, moment: str = "epoch") -> dict[str, str]:
+    """The environment in which process `rank` is killed, once: in an epoch or in a checkpoint."""
+    once = {"DYING_ONCE": str(folder / "killed"), "DYING_IN": moment}
+    return {"DYING_RANK": str(rank), "DYING_EPOCH": str(DEATH), **once}
 
 
 def options(parts: Path, model: Path, epochs: int) -> list[str]:
@@ -75,10 +75,16 @@ def train_together(
 
 
 def train_until_one_is_killed(
-    parts: Path, model: Path, epochs: int, victim: int, *, hosts: Sequence[str] = ()
+    parts: Path,
+    model: Path,
+    epochs: int,
+    victim: int,
+    *,
+    moment: str = "epoch",
+    hosts: Sequence[str] = (),
 ) -> None:
     """Two processes of which `victim` is killed: the other one says so in one line."""
-    death = dying(victim, model.parent)
+    death = dying(victim, model.parent, moment)
     group = start_group(options(parts, model, epochs), 2, hosts=hosts, death=death)
     survivor = group[1 - victim]
     try:
@@ -91,6 +97,7 @@ def train_until_one_is_killed(
     assert len(lines) == 1
     assert f"process {1 - victim} of 2 lost contact with process {victim}" in lines[0]
     assert "Traceback" not in error
+    assert "frame #" not in error  # torch's own stack
     assert model.with_name(f"{model.name}.checkpoint").exists()
     assert not model.exists()
 

@@ -42,12 +42,12 @@ def whole(parts):
     return model
 
 
-@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize(("victim", "moment"), [(0, "epoch"), (1, "epoch"), (0, "checkpoint")])
 def test_killed_process_ends_the_others_and_a_restart_ends_like_the_undisturbed_run(
-    parts, whole, tmp_path, victim
+    parts, whole, tmp_path, victim, moment
 ):
     broken = tmp_path / "broken"
-    train_until_one_is_killed(parts, broken, EPOCHS, victim)
+    train_until_one_is_killed(parts, broken, EPOCHS, victim, moment=moment)
     train_together(parts, broken, EPOCHS)
     assert_same_model(broken, whole)
 

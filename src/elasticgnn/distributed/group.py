@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -118,15 +118,24 @@ def own_address() -> str:
 
 def who_is_lost(store: Any, rank: int, count: int, error: BaseException) -> str:
     """Survivors sign in; whoever has not after a second is named."""
-    missing = list(range(count))
-    try:
-        store.set(f"survived/{rank}", "1")
-        time.sleep(1.0)
-        missing = [other for other in range(count) if not store.check([f"survived/{other}"])]
-    except RuntimeError:
-        missing = [0]  # the store went down with the process that held it
+    missing = [0]  # the store went down with the process that held it
+    if is_meeting_open():  # asked before torch asks: it would print its stack
+        with suppress(RuntimeError):
+            store.set(f"survived/{rank}", "1")
+            time.sleep(1.0)
+            missing = [other for other in range(count) if not store.check([f"survived/{other}"])]
     names = ", ".join(str(other) for other in missing) or "unknown"
     return f"process {rank} of {count} lost contact with process {names}: {first_line(error)}"
+
+
+def is_meeting_open() -> bool:
+    """Whether somebody answers at the meeting point."""
+    place = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+    try:
+        socket.create_connection(place, PROBE_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 def is_about_peers(error: RuntimeError) -> bool:
