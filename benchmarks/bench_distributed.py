@@ -94,7 +94,11 @@ def measure_speed(edges: int, work: Path) -> dict[str, object]:
     folder = work / f"roads-{edges}"
     if not (folder / MANIFEST).exists():
         write_partition(road_task(road_graph(edges)), folder, parts=16, method="blocks")
-    times = operator_times(folder, [[8, 5, False], [40, 3, False]], work)
+    cases: list[list[object]] = [[8, 5, False], [40, 3, False]]
+    times = operator_times(folder, cases, work)
+    command = [str(ROOT / "distributed_work.py"), "half", str(folder), str(work / "half")]
+    run_group(command, 1, CASES=json.dumps(cases))
+    times["half"] = json.loads((work / "half-1-0.json").read_text())
     known = PartitionFolder(folder).manifest
     return {"nodes": known.num_nodes, "edges": known.num_edges, "asked_edges": edges, **times}
 

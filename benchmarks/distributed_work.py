@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -18,6 +19,7 @@ from elasticgnn import elastic_message_passing as single_process
 from elasticgnn.data import NodeTask, load, paper_split
 from elasticgnn.distributed import DistributedGraph, PartitionFolder, elastic_message_passing
 from elasticgnn.distributed.group import process_group
+from elasticgnn.distributed.part import Part, ranks_of_parts
 from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training import TrainingPlan, fit
 
@@ -37,21 +39,33 @@ def timed(graph: DistributedGraph, width: int, rounds: int, gradient: bool) -> d
     x = torch.randn(graph.num_owned, width, generator=generator)
     if gradient:
         x.requires_grad_()
-    wall, cpu, sent = [], [], 0
+    wall, cpu, system, sent = [], [], [], 0
+    pages = large_pages()
     for _ in range(rounds + 1):
         if dist.is_initialized():
             dist.barrier()
         before = graph.exchange.count["bytes"]
         begin, cpu_begin = time.perf_counter(), time.process_time()
+        system_begin = resource.getrusage(resource.RUSAGE_SELF).ru_stime
         out = elastic_message_passing(x, graph, PENALTY, STEPS)
         if gradient:
             torch.autograd.grad(out.sum(), x)
         wall.append(time.perf_counter() - begin)
         cpu.append(time.process_time() - cpu_begin)
+        system.append(resource.getrusage(resource.RUSAGE_SELF).ru_stime - system_begin)
         sent = graph.exchange.count["bytes"] - before
     boundary = sum(len(rows) for rows in graph.exchange.send.values())
     model = (4 if gradient else 2) * STEPS * boundary * width * x.element_size()
-    return {"wall": wall[1:], "cpu": cpu[1:], "bytes": sent, "bytes_of_model": model}
+    found = {name: now - pages[name] for name, now in large_pages().items()}
+    times = {"wall": wall[1:], "cpu": cpu[1:], "system": system[1:], **found}
+    return {**times, "bytes": sent, "bytes_of_model": model}
+
+
+def large_pages() -> dict[str, int]:
+    """Large pages that the machine has handed out since its start, and those it did not have."""
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    known = dict(line.split() for line in lines)
+    return {name: int(known.get(name, 0)) for name in ("thp_fault_alloc", "thp_fault_fallback")}
 
 
 def timed_single(task: NodeTask, width: int, rounds: int, gradient: bool) -> dict[str, object]:
@@ -109,6 +123,29 @@ def speed(folder: Path) -> dict[str, object]:
     return found
 
 
+def half(folder: Path) -> dict[str, object]:
+    """The first half of the parts as a graph of its own in one process: what size alone does."""
+    opened = PartitionFolder(folder)
+    ranks = ranks_of_parts(opened.work, 2)
+    parts = [opened.part(number) for number in (ranks == 0).nonzero()[0].tolist()]
+    last = max(int(part.nodes[-1]) for part in parts)  # blocks: consecutive nodes
+    graph = DistributedGraph.from_parts(
+        [without_cut(part, last) for part in parts],
+        lambda nodes: 0 * nodes,
+        num_nodes=last + 1,
+        num_parts=len(parts),
+    )
+    found: dict[str, object] = {"owned": graph.num_owned, "edges": graph.local.num_edges}
+    return found | {name: timed(graph, *case) for name, *case in cases()}
+
+
+def without_cut(part: Part, last: int) -> Part:
+    """The part without its edges to nodes behind `last`."""
+    kept = part.neighbour <= last
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return Part(part.number, part.nodes, before[part.start], part.neighbour[kept], None)
+
+
 def exchange(folder: Path) -> dict[str, object]:
     """Seconds of one exchange of halo rows, with nothing to compute beside it, by columns."""
     graph, found = PartitionFolder(folder).graph(), {}
@@ -129,6 +166,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     job, where, out = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     with process_group() as (rank, processes):
-        jobs = {"speed": speed, "single": single, "curve": curve, "exchange": exchange}
+        jobs = {"speed": speed, "single": single, "half": half}
+        jobs |= {"curve": curve, "exchange": exchange}
         result = jobs[job](where)
         out.with_name(f"{out.name}-{processes}-{rank}.json").write_text(json.dumps(result))
