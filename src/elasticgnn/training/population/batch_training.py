@@ -110,7 +110,8 @@ class BatchTraining:
         logits = self.batch.forward(epoch).detach().requires_grad_()
         output = self.propagate(logits)
         self.train.measure(output.detach().contiguous(), self.grad)
-        (grad,) = torch.autograd.grad(output, logits, self.grad)
+        # of <output, grad>, which is grad: handed one, torch loads sympy, half a second a process
+        (grad,) = torch.autograd.grad(output.flatten().dot(self.grad.flatten()), logits)
         self.batch.step(grad, epoch)
 
     @torch.no_grad()
