@@ -1,6 +1,7 @@
 """Populations: each run gives what it gives alone, and what autograd gives."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from elasticgnn.data import Split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.problem import PENALTIES
 from elasticgnn.training import Run, TrainingPlan, fit, fit_population, make_model
-from elasticgnn.training.population.fit_population import batches, fit_alone
+from elasticgnn.training.population.fit_population import batch_size, batches, fit_alone
 from elasticgnn.training.population.run import run_of
 from marks import needs_kernels
 from training_task import small_split, small_task
@@ -171,6 +172,16 @@ def test_no_steps_is_an_mlp():
     (history,) = fit_for(10, [run], ModelSettings(steps=0))
     (mlp,) = fit_for(10, [replace(run, lambda1=0.0, lambda2=0.0)])
     assert history.loss == mlp.loss
+
+
+def test_a_batch_holds_the_runs_that_fit_into_a_gigabyte():
+    task = SimpleNamespace(num_features=3, num_nodes=1_000_000, num_classes=5, num_outputs=5)
+    task.graph = SimpleNamespace(num_edges=2_000_000)
+    # numbers of 4 bytes: 9 weights, 2 + (2 + 4) 5 for a node, 3 * 5 duals for an edge: 248 MB
+    assert batch_size(task, 1, 1) == 4
+    assert batch_size(task, 1, 9) == 1  # 888 MB
+    task.graph.num_edges = task.num_nodes = 1000
+    assert batch_size(task, 1, 1) == 16
 
 
 def test_batches_name_every_run_once_and_keep_full_ones_of_one_kind():

@@ -1,6 +1,8 @@
 """The search of `tune`: who is measured on every fold, and who is given up after one."""
 
+import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from elasticgnn.training.tuning.candidates import PLAN, Candidate
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.outcome import Outcome, joined
-from elasticgnn.training.tuning.search import raced
+from elasticgnn.training.tuning.search import raced, search
 
 
 def of_width(width):
@@ -74,6 +76,31 @@ def test_one_fold_is_measured_at_once():
 
 def raced_by(evaluation, more, known):
     return raced(evaluation, more, known, (0, 1, 2), 60.0)
+
+
+class Drawn:
+    """Scores at random, the same for the same candidate, of a task that is never looked at."""
+
+    unit, is_large = None, False
+
+    def __init__(self):
+        self.task = block_model([20, 20], torch.Generator().manual_seed(0))
+
+    def measure(self, candidates, folds, seconds):
+        return [self.outcome(candidate, folds) for candidate in candidates]
+
+    def outcome(self, candidate, folds):
+        scores = tuple(random.Random(f"{candidate} {fold}").random() for fold in folds)
+        return Outcome(candidate, scores, np.array(folds), np.ones((len(folds), 2)) / 2, 3)
+
+
+def test_every_round_tells_the_best_so_far():
+    told, division = [], SimpleNamespace(folds=(0, 1, 2))
+    rng = np.random.default_rng(0)
+    found = search(Drawn(), division, 600.0, rng, lambda rounds, best: told.append(best))
+    assert len(told) > 3
+    assert told == sorted(told)
+    assert told[-1] == max(outcome.mean for outcome in found)
 
 
 def test_an_outcome_in_two_parts_is_that_of_all_folds():
