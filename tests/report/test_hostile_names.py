@@ -17,7 +17,6 @@ from elasticgnn.report import build_table
 from elasticgnn.report.render import latex_text, markdown_lines, to_markdown
 from elasticgnn.robustness.outcome import Outcome
 from elasticgnn.robustness.plot import plot_robustness
-from elasticgnn.robustness.store import Rows
 
 
 def test_a_name_is_no_command_of_latex():
@@ -54,7 +53,6 @@ import resource, signal
 from pathlib import Path
 from elasticgnn.robustness.outcome import Outcome
 from elasticgnn.robustness.plot import plot_robustness
-from elasticgnn.robustness.store import Rows
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
 """
@@ -72,15 +70,6 @@ def test_a_picture_of_robustness_is_whole_or_the_old_one(tmp_path):
     drawn = "plot_robustness([Outcome('gcn', 'eva', 'worst', 0.1, (0.5,))], Path('r.svg'))"
     assert "File too large: 'r.svg'" in on_full_disk(tmp_path, drawn)
     assert (tmp_path / "r.svg").read_text() == "the old file"
-
-
-def test_rows_of_a_comparison_outlive_a_full_disk(tmp_path):
-    text = '{"protocol": "global"}\n' * 20 + '{"half'
-    (tmp_path / "rows.jsonl").write_text(text)
-    assert "File too large" in on_full_disk(tmp_path, "Rows(Path('rows.jsonl'))")
-    assert (tmp_path / "rows.jsonl").read_text() == text
-    Rows(tmp_path / "rows.jsonl")
-    assert (tmp_path / "rows.jsonl").read_text() == text + "\n"
 
 
 def test_the_lock_of_a_storage_is_no_link_to_another_file(tmp_path):

@@ -1,12 +1,15 @@
 """One row per attack, stored as it is found: an interrupted comparison goes on where it was."""
 
 import json
+import math
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from elasticgnn.attack import Perturbation
+from elasticgnn.files import append_line
 
 Key = tuple[str, int, float, str, str, str]
 
@@ -42,6 +45,16 @@ class Row:
         return "-".join(words) + ".json"
 
 
+REQUIRED = {one.name for one in fields(Row) if one.default is MISSING}
+ALLOWED = {one.name for one in fields(Row)}
+COUNT, NUMBER, TEXT = "whole number >= 0", "finite number >= 0", "text"
+KINDS = {
+    **dict.fromkeys(("protocol", "attack", "source", "route"), TEXT),
+    **{"seed": COUNT, "flips": COUNT, "rate": NUMBER, "seconds": NUMBER},
+    "accuracy": "shares between 0 and 1 by model",
+}
+
+
 class Rows:
     """The rows so far, and their file if there is one: a JSON object per line."""
 
@@ -50,10 +63,6 @@ class Rows:
         self.known: dict[Key, Row] = {}
         if path is not None and path.exists():
             self.known = {row.key: row for row in read_rows(path)}
-            text = path.read_text()
-            if text and not text.endswith("\n"):  # an interrupted line: the next begins anew
-                with path.open("a") as file:
-                    file.write("\n")
 
     def __contains__(self, key: Key) -> bool:
         return key in self.known
@@ -66,8 +75,7 @@ class Rows:
                 folder = self.path.with_suffix("")
                 folder.mkdir(exist_ok=True)
                 flips.save(folder / row.file_name)
-            with self.path.open("a") as file:
-                file.write(json.dumps(asdict(row)) + "\n")
+            append_line(self.path, json.dumps(asdict(row)))
 
     def rows(self) -> tuple[Row, ...]:
         """All rows known so far."""
@@ -75,9 +83,45 @@ class Rows:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file; a last line that an interruption cut off is left out."""
-    for line in path.read_text().splitlines():
+    """The rows of a file; lines that interruptions cut off are left out."""
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be a file of rows in UTF-8, got: {error}") from error
+    for number, line in enumerate(text.split("\n"), 1):
         try:
-            yield Row(**json.loads(line))
-        except (ValueError, TypeError):
+            found = json.loads(line)
+        except json.JSONDecodeError:
             continue
+        except (ValueError, RecursionError) as error:  # numbers or brackets without end
+            raise ValueError(f"line {number} of {path} must be a row, got: {error}") from error
+        yield checked_row(found, f"line {number} of {path}")
+
+
+def checked_row(found: Any, place: str) -> Row:
+    """The row of a line, whose values are what they can be."""
+    if not isinstance(found, dict) or not REQUIRED <= found.keys() <= ALLOWED:
+        raise ValueError(f"{place} must be a row with {sorted(REQUIRED)}, got other keys")
+    accuracy = found["accuracy"]
+    good = {
+        **{
+            name: isinstance(found[name], str) for name in ("protocol", "attack", "source", "route")
+        },
+        **{name: is_count(found.get(name, 0)) for name in ("seed", "flips")},
+        **{name: is_number(found.get(name, 0.0)) for name in ("rate", "seconds")},
+        "accuracy": isinstance(accuracy, dict)
+        and all(is_number(value) and value <= 1 for value in accuracy.values()),
+    }
+    for name in (name for name, is_good in good.items() if not is_good):
+        raise ValueError(f"{name} in {place} must be a row's {KINDS[name]}, got {found[name]!r}")
+    return Row(**found)
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number, 0 or more."""
+    return type(value) is int and value >= 0
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number, 0 or more."""
+    return type(value) in (int, float) and 0 <= value < math.inf
