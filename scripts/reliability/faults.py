@@ -12,11 +12,9 @@ tests/experiment/test_storage_faults.py.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -24,10 +22,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from commands import FETCHED, Command, clear, commands, content, prepare, put_old
 from forked import (
     OUTSIDE,
     Ended,
@@ -44,82 +42,7 @@ from elasticgnn.data.files import data_folder
 from elasticgnn.files import write_whole
 
 RECORD = Path(__file__).parents[2] / "results" / "reliability" / "faults.json"
-OLD = b"the old file"
 WAY_OUT = 0.5  # processor seconds between Ctrl-C and the end
-FETCHED = "planetoid/ind.cora.graph"
-
-
-@dataclass(frozen=True)
-class Command:
-    """Arguments, and the file or folder that they write; `goes_on`: a second call finishes it."""
-
-    arguments: tuple[str, ...]
-    output: str
-    goes_on: bool = False
-
-    def writing_to(self, folder: Path) -> list[str]:
-        """The arguments with the output in another folder."""
-        return [word if word != self.output else f"{folder}/{word}" for word in self.arguments]
-
-
-def commands(address: str) -> dict[str, Command]:
-    """Every command that writes, as short as it can be."""
-    edges = ("signal.csv", "edges.csv", "--lambda1", "1")
-    train = ("train", "cora", "--splits", "1", "--epochs", "4")
-    study = ("study", "run", "table1", "--quick", "--dataset", "cora", "--model", "gcn")
-    fetch = ("data", "fetch", "cora-planetoid", "--mirror", address, "--data-root")
-    return {
-        "denoise": Command(("denoise", *edges, "-o", "out.csv"), "out.csv"),
-        "attack": Command(("attack", "cora", "--method", "random", "-o", "f.json"), "f.json"),
-        "train": Command((*train, "-o", "m.safetensors"), "m.safetensors"),
-        "predict": Command(("predict", "given.safetensors", "cora", "-o", "p.csv"), "p.csv"),
-        "inspect": Command(("inspect", "given.safetensors", "-o", "i.csv"), "i.csv"),
-        "report": Command(("report", "--results", "results", "--output", "r.html"), "r.html"),
-        "partition": Command(("partition", "cora", "--parts", "4", "-o", "parts"), "parts", True),
-        "study": Command((*study, "--results", "runs"), "runs", True),
-        "data fetch": Command((*fetch, "fetched"), "fetched", True),
-    }
-
-
-def prepare(folder: Path, train: Command) -> None:
-    """The files that the commands read."""
-    rows = range(20_000)
-    (folder / "signal.csv").write_text("id,v\n" + "".join(f"{k},{k % 7}\n" for k in rows))
-    (folder / "edges.csv").write_text("a,b\n" + "".join(f"{k},{k + 1}\n" for k in rows[:-1]))
-    run([*train.arguments[:-1], "given.safetensors"], folder)
-    (folder / "results").mkdir()
-    folder.chmod(0o755)  # an unprivileged user may read
-
-
-def content(path: Path) -> str:
-    """A digest of what a command wrote, without seconds and machines; "" if there is nothing."""
-    if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.is_file() and is_result(p))
-        return digest("".join(f"{p.relative_to(path)}{content(p)}" for p in files).encode())
-    if not path.exists():
-        return ""
-    if path.suffix == ".safetensors" and path.read_bytes() != OLD:
-        from safetensors.torch import load
-
-        weights = load(path.read_bytes())  # its description records seconds
-        return digest(b"".join(weights[name].numpy().tobytes() for name in sorted(weights)))
-    if path.suffix == ".json" and path.parent.parent.name == "runs":
-        return digest(json.dumps(runs_of(json.loads(path.read_text()))).encode())
-    return digest(path.read_bytes())
-
-
-def is_result(path: Path) -> bool:
-    """A study's database grows with every attempt: the results are what counts."""
-    return ".db" not in path.name
-
-
-def runs_of(table: dict[str, Any]) -> Any:
-    keys = ("run", "seed", "split", "val", "test", "selected_epoch")
-    return [{key: row[key] for key in keys} for row in table.get("runs", [])] or table
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def moment(seconds: float, number: int, draw: random.Random) -> float:
@@ -127,31 +50,24 @@ def moment(seconds: float, number: int, draw: random.Random) -> float:
     return seconds * draw.uniform(*((0.05, 1.0), (0.8, 1.0))[number % 2])
 
 
-def clear(path: Path) -> None:
-    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-
-
 def killed(command: Command, kills: int, folder: Path, draw: random.Random) -> dict[str, Any]:
     """Kills at many moments; counts what was found afterwards."""
     output = folder / command.output
-    clear(output)
+    put_old(command, folder)
     undisturbed = run(list(command.arguments), folder)
     whole, before = content(output), names(folder)
     found = {"kills": 0, "finished": 0, "old": 0, "new": 0, "broken": 0, "leftovers": 0}
     found["broken"] += int(undisturbed.code != 0)
     seconds = undisturbed.seconds  # of the shortest run so far: other work may slow one down
     for number in range(kills):
-        if command.goes_on:
-            clear(output)
-        else:
-            output.write_bytes(OLD)
+        old = put_old(command, folder)
         ended = run(list(command.arguments), folder, moment(seconds, number, draw))
         found["kills" if ended.code is None else "finished"] += 1
         found["broken"] += int(ended.code not in (None, 0))
         seconds = seconds if ended.code is None else min(seconds, ended.seconds)
         if command.goes_on and run(list(command.arguments), folder).code != 0:
             found["broken"] += 1
-        found[state(content(output), whole)] += 1
+        found[state(content(output), old, whole)] += 1
         found["leftovers"] += len(names(folder) - before) + hidden(output)
     return found
 
@@ -159,15 +75,13 @@ def killed(command: Command, kills: int, folder: Path, draw: random.Random) -> d
 def interrupted(command: Command, count: int, folder: Path, draw: random.Random) -> dict[str, Any]:
     """Ctrl-C at many moments; counts how the command left, and the longest way out."""
     output = folder / command.output
-    clear(output)
+    put_old(command, folder)
     undisturbed = run(list(command.arguments), folder, before=heed_interrupts)
     whole, before = content(output), names(folder)
     found = {"interrupts": 0, "finished": 0, "old": 0, "new": 0, "broken": 0, "leftovers": 0}
     said, slowest, seconds = Counter[str](), 0.0, undisturbed.seconds
     while found["interrupts"] + found["finished"] < count:
-        clear(output)
-        if not command.goes_on:
-            output.write_bytes(OLD)
+        old = put_old(command, folder)
         when = seconds * draw.uniform(0.02, 1.0)
         ended = run(list(command.arguments), folder, when, heed_interrupts, signal.SIGINT)
         if ended.code == OUTSIDE:
@@ -181,7 +95,7 @@ def interrupted(command: Command, count: int, folder: Path, draw: random.Random)
             found["broken"] += int(not left_well(ended))
         if command.goes_on and run(list(command.arguments), folder).code != 0:
             found["broken"] += 1
-        found[state(content(output), whole)] += 1
+        found[state(content(output), old, whole)] += 1
         found["leftovers"] += len(names(folder) - before) + hidden(output)
     return {**found, "said": dict(said), "processor_seconds": round(slowest, 3)}
 
@@ -202,8 +116,8 @@ def hidden(output: Path) -> int:
     return len(list(output.rglob(".elasticgnn-*"))) if output.is_dir() else 0
 
 
-def state(found: str, whole: str) -> str:
-    return "old" if found == digest(OLD) else "new" if found == whole else "broken"
+def state(found: str, old: str, whole: str) -> str:
+    return "new" if found == whole else "old" if found == old and old else "broken"
 
 
 def refused(ended: Ended, output: Path, before: str) -> dict[str, Any]:
@@ -216,10 +130,7 @@ def refused(ended: Ended, output: Path, before: str) -> dict[str, Any]:
 
 def on_full_disk(command: Command, folder: Path) -> dict[str, Any]:
     output = folder / command.output
-    clear(output)
-    if not command.goes_on:
-        output.write_bytes(OLD)
-    before = content(output)
+    before = put_old(command, folder)
     ended = run(list(command.arguments), folder, before=full_disk)
     if command.goes_on:  # what is half done must be finished by the next call
         again = run(list(command.arguments), folder)
@@ -301,6 +212,8 @@ def jobs(
         )
     for name, each in known.items():
         found[f"full disk: {name}"] = lambda each=each: on_full_disk(each, folder)
+        if each.before:
+            continue  # it reads what it would write
         found[f"read-only disk: {name}"] = lambda each=each: on_closed_disk(each, folder)
         found[f"no permission: {name}"] = lambda each=each: in_closed_folder(each, folder)
     for name in ("denoise", "attack", "train", "study"):
@@ -333,8 +246,8 @@ def is_bad(part: dict[str, Any]) -> bool:
 
 def main() -> int:
     given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("--kills", type=int, default=14, help="of each command")
-    given.add_argument("--interrupts", type=int, default=8, help="of each command")
+    given.add_argument("--kills", type=int, default=8, help="of each command")
+    given.add_argument("--interrupts", type=int, default=5, help="of each command")
     given.add_argument("--minutes", type=float, default=60.0)
     given.add_argument("--output", type=Path, default=RECORD)
     options = given.parse_args()

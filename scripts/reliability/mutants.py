@@ -61,6 +61,7 @@ class Record:
         self.known = {folder: len(known_faults(folder)) for folder in FOLDERS}
         self.drawn = [fault for folder in FOLDERS for fault in drawn(folder, count)]
         self.open_again = open_again  # outcomes that are not relied on
+        self.takes_new = True
         self.own: dict[tuple[Any, ...], Fault] = {}  # tried by this process
         self.rows = self.read()
 
@@ -80,7 +81,9 @@ class Record:
         """Whether the fault is to be tried: not tried yet, or asked for again."""
         if name in self.own:
             return False
-        return name not in self.rows or self.rows[name]["outcome"] in self.open_again
+        if name not in self.rows:
+            return self.takes_new
+        return self.rows[name]["outcome"] in self.open_again
 
     def finders(self, file: str) -> list[str]:
         """Tests that found faults of this file."""
@@ -127,7 +130,7 @@ def equivalent() -> dict[tuple[Any, ...], str]:
     return {identity({"nth": 0} | each): each["reason"] for each in faults}
 
 
-def judge_in_warm(folder: str, record: Record, end: float) -> Covering:
+def judge_in_warm(folder: str, tests: list[Path], record: Record, end: float) -> Covering:
     """Tries a folder's faults in forks of one process that has collected its tests.
 
     That process is a fork itself: this one stays without our code.
@@ -139,7 +142,7 @@ def judge_in_warm(folder: str, record: Record, end: float) -> Covering:
         os.close(ours)
         with os.fdopen(theirs, "w", buffering=1) as answers:
             collect(
-                list(map(str, test_files(folder))),
+                list(map(str, tests)),
                 lambda items: warm_work(items, faults, record, end, answers),
             )
         os._exit(0)
@@ -149,7 +152,7 @@ def judge_in_warm(folder: str, record: Record, end: float) -> Covering:
             number, outcome, test = json.loads(line)
             record.add(faults[number], outcome, test)
     os.waitpid(child, 0)
-    return covering_of(folder)
+    return covering_of(tests)
 
 
 def warm_work(
@@ -192,9 +195,9 @@ def by_file(items: list[pytest.Item]) -> dict[Path, list[pytest.Item]]:
     return {path: own for path, own in found.items() if own}
 
 
-def covering_of(folder: str) -> Covering:
+def covering_of(tests: list[Path]) -> Covering:
     covering = Covering()
-    for test in test_files(folder):
+    for test in tests:
         if kept(test).exists():
             covering.add(json.loads(kept(test).read_text()))
     return covering
@@ -220,18 +223,23 @@ def main() -> int:
     given.add_argument("--folder", choices=FOLDERS, action="append", help="only this one")
     given.add_argument("--again", action="store_true", help="try again what was not killed")
     given.add_argument("--anew", action="store_true", help="try everything again")
+    given.add_argument(
+        "--tests", type=Path, nargs="+", default=[], help="with --again: ask only these"
+    )
     given.add_argument("--count", type=int, default=COUNT, help="faults of each folder")
     given.add_argument("--output", type=Path, default=RECORD)
     options = given.parse_args()
     end = time.monotonic() + 60 * options.minutes
     open_again = OUTCOMES if options.anew else MISSED if options.again else ()
     record = Record(options.output, options.count, open_again)
+    record.takes_new = not options.tests  # a few tests say nothing of a fault that is new
     folders = [folder for folder in options.folder or FOLDERS if record.todo(folder)]
     if folders and options.minutes > 0:  # 0: only judge by the reasons that were added
         load_libraries()
     for folder in folders:
         if time.monotonic() < end:
-            covering = judge_in_warm(folder, record, end)
+            tests = [path.resolve() for path in options.tests] or test_files(folder)
+            covering = judge_in_warm(folder, tests, record, end)
             judge_in_fresh(folder, record, covering, end)
     record.write()
     show(json.loads(options.output.read_text()), print)

@@ -127,6 +127,13 @@ bool GOMP_loop_nonmonotonic_dynamic_start(long start, long end, long step, long 
   return next_chunk(first, last);
 }
 
+// Chunks are handed out in their order either way: that is what `monotonic` asks for.
+bool GOMP_loop_dynamic_next(long* first, long* last) { return next_chunk(first, last); }
+
+bool GOMP_loop_dynamic_start(long start, long end, long step, long chunk, long* first, long* last) {
+  return GOMP_loop_nonmonotonic_dynamic_start(start, end, step, chunk, first, last);
+}
+
 void GOMP_loop_end_nowait() { leave_loop(); }
 
 void GOMP_loop_end() {
