@@ -132,7 +132,8 @@ def contestants(
     models: str, foreign: list[str], base: ModelSettings, dropouts: list[float]
 ) -> tuple[Contestant, ...]:
     """The named models, and those of others."""
-    from elasticgnn.robustness.contestant import read_foreign, with_dropouts
+    from elasticgnn.robustness.contestant import with_dropouts
+    from elasticgnn.robustness.foreign import read_foreign
 
     if not dropouts:
         raise ValueError("dropout must be a number or several, got none")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -168,21 +167,6 @@ def read_defence(
         return RUNG(*ends, gamma=gamma, norm=norm, double_root=name == "rung-root")
 
     return Contestant(text, base, make, adversarial=other == "adversarial")
-
-
-def read_foreign(spec: str) -> Contestant:
-    """The torch module "package.module:Class", built as Class(in_channels, out_channels).
-
-    Its forward takes (x, edge_index[, edge_weight]) or (x, graph), as `training.forward` says.
-    """
-    module, _, attribute = spec.partition(":")
-    if not module or not attribute:
-        raise ValueError(f"defence must be like my_module:MyModel, got {spec!r}")
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"defence must be a class that can be imported, got {error}") from None
-    return Contestant(spec, ModelSettings(), lambda task: kind(task.num_features, task.num_classes))
 
 
 def read_number(part: str, text: str) -> float:

@@ -1,0 +1,73 @@
+"""Modules of others in a comparison: imported, built and tried once before anything is trained."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from elasticgnn.data import NodeTask
+from elasticgnn.nn import ModelSettings
+from elasticgnn.robustness.contestant import Contestant
+from elasticgnn.training.forward import forward_on
+
+
+def read_foreign(spec: str) -> Contestant:
+    """The torch module "package.module:Class", built as Class(in_channels, out_channels).
+
+    Its forward takes (x, edge_index[, edge_weight]) or (x, graph), as `training.forward` says.
+    What it does wrong is said of it: it is the user's code, not ours.
+    """
+    module, _, attribute = spec.partition(":")
+    if not module or not attribute:
+        raise ValueError(f"defence must be like my_module:MyModel, got {spec!r}")
+    rule = "must be a class that can be imported"
+    kind = attempt(spec, rule, lambda: getattr(importlib.import_module(module), attribute))
+    return Contestant(
+        spec, ModelSettings(), lambda task: build(spec, kind, task), lambda m: settled(spec, m)
+    )
+
+
+def attempt(spec: str, rule: str, work: Callable[[], Any]) -> Any:
+    """What `work` gives; whatever it raises, an exit too, is a ValueError about the module."""
+    try:
+        return work()
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ValueError(f"defence {spec} {rule}, got {said}") from error
+
+
+def build(spec: str, kind: Any, task: NodeTask) -> nn.Module:
+    """A fresh module, whose logits on the task have been looked at."""
+    sizes = (task.num_features, task.num_classes)
+    model = attempt(spec, "must be built as (in, out channels)", lambda: kind(*sizes))
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"defence {spec} must be a torch module, got {type(model).__name__}")
+    model.eval()
+    rule = "must take (x, edge_index) or (x, graph)"
+    with torch.no_grad():
+        logits = attempt(spec, rule, lambda: forward_on(model, task.features, task.graph)(None))
+    check_logits(spec, logits, (task.num_nodes, task.num_classes))
+    return model.train()
+
+
+def check_logits(spec: str, logits: Any, shape: tuple[int, int]) -> None:
+    """Refuses what is no table of finite numbers, a row per node and a column per class."""
+    wanted = f"defence {spec} must give finite logits {shape}"
+    if not isinstance(logits, Tensor):
+        raise ValueError(f"{wanted}, got {type(logits).__name__}")
+    if logits.shape != shape or not logits.is_floating_point():
+        raise ValueError(f"{wanted}, got {tuple(logits.shape)} of {logits.dtype}")
+    if not logits.isfinite().all():
+        raise ValueError(f"{wanted}, got infinite ones or NaN")
+
+
+def settled(spec: str, model: nn.Module) -> nn.Module:
+    """The trained module, whose weights are still numbers."""
+    for name, weight in model.named_parameters():
+        if not weight.isfinite().all():
+            raise ValueError(f"defence {spec} must keep finite weights, got others in {name}")
+    return model
