@@ -3,9 +3,12 @@
 import pytest
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
-from elasticgnn.nn import ElasticGNN
+from elasticgnn.features import SparseFeatures
+from elasticgnn.nn import ElasticGNN, FeatureLinear
+from elasticgnn.nn.attention import AttentionPattern, attend
 from elasticgnn.problem import PENALTIES
 from marks import needs_kernels
 from strategies import normal_rows, random_graph
@@ -199,3 +202,31 @@ def test_a_negated_view_is_read_as_what_it_says(dtype, shape):
     (right,) = torch.autograd.grad(out, y, -cotangent, retain_graph=True)
     (found,) = torch.autograd.grad(out, y, torch._neg_view(cotangent))
     torch.testing.assert_close(found, right)
+
+
+def assert_pulls_back_in_forward_mode(out, inputs):
+    """A gradient is linear in its cotangent: the tangent's gradient is that of the tangent."""
+    cotangent, direction = normal_rows(2, out.numel()).to(out.dtype).view(2, *out.shape)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(cotangent, direction)
+        pushed = torch.autograd.grad(out, inputs, dual, retain_graph=True)
+        slopes = [forward_ad.unpack_dual(part).tangent for part in pushed]
+    for slope, exact in zip(slopes, torch.autograd.grad(out, inputs, direction), strict=True):
+        torch.testing.assert_close(slope, exact)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_cotangents_with_a_tangent_reach_every_route(shape, dtype):
+    x = normal_rows(*shape).to(dtype).requires_grad_()
+    assert_pulls_back_in_forward_mode(smoothed(x), [x])
+
+
+def test_cotangents_with_a_tangent_reach_sparse_products_and_attention():
+    linear = FeatureLinear(3, 2)
+    out = linear(SparseFeatures.from_dense(normal_rows(7, 3).float()))
+    assert_pulls_back_in_forward_mode(out, [linear.weight])
+    rows = normal_rows(7, 2).float().requires_grad_()
+    scores = [normal_rows(7, 1, seed=k).float().requires_grad_() for k in (1, 2)]
+    out = attend(rows, *scores, AttentionPattern.of(GRAPH))
+    assert_pulls_back_in_forward_mode(out, [rows, *scores])

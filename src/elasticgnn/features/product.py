@@ -10,7 +10,7 @@ from torch import Tensor
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.features.sparse_features import SparseFeatures
 from elasticgnn.kernels import native
-from elasticgnn.kernels.transforms import is_batched_or_pushed_forward, is_many
+from elasticgnn.kernels.transforms import is_many_or_pushed_forward, needs_plain_torch
 
 INPUT_SITE = 0
 
@@ -45,7 +45,7 @@ def feature_product(
 
 def sparse_product(features: SparseFeatures, value: Tensor, weight: Tensor) -> Tensor:
     """The pattern of `features` with `value` (k,) times weight (f, d); differentiable in both."""
-    if is_batched_or_pushed_forward():
+    if needs_plain_torch():
         return multiply_plainly(features, value, weight)
     apply: Any = SparseProduct.apply  # torch gives it no types
     product: Tensor = apply(features, value, weight)
@@ -83,7 +83,7 @@ class SparseProduct(torch.autograd.Function):
             else:
                 value = value.index_select(0, features.transpose_order)
             times = sparse_product if torch.is_grad_enabled() else multiply
-            times = multiply_plainly if is_many(grad) else times
+            times = multiply_plainly if is_many_or_pushed_forward(grad) else times
             by_weight = times(transpose, value, grad)
         return None, by_value, by_weight
 

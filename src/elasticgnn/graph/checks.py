@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from elasticgnn.graph.once import all_numbers
+from elasticgnn.graph.once import all_numbers, is_compiling
 
 INT32_LIMIT = 2**31 - 1
 DIRECTED = ("error", "symmetrize")
@@ -57,7 +57,7 @@ def check_weight(weight: Tensor, length: int, name: str = "edge_weight") -> None
     if length == 0:
         return
     numbers = all_numbers(weight)
-    if torch.compiler.is_compiling():  # asked when the code runs
+    if is_compiling():  # asked when the code runs
         good = ((numbers >= 0) & torch.isfinite(numbers)).all()
         torch._assert_async(good, f"{name} must be finite and >= 0")
         return

@@ -73,6 +73,17 @@ def all_numbers(tensor: Tensor) -> Tensor:
     return tensor.detach()
 
 
+def is_compiling() -> bool:
+    """Whether torch.compile, torch.export or make_fx follows, to whom no value is known."""
+    return torch.compiler.is_compiling() or _has_proxies()
+
+
+def _has_proxies() -> bool:
+    modes: Any = torch._C  # its stubs leave the keys out
+    kind = modes._TorchDispatchModeKey.PROXY
+    return modes._len_torch_dispatch_stack() > 0 and modes._get_dispatch_mode(kind) is not None
+
+
 @contextmanager
 def lasting() -> Iterator[None]:
     """What is made within outlives torch.func transforms and inference mode: an ordinary tensor."""

@@ -7,12 +7,12 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 
-def is_batched_or_pushed_forward() -> bool:
-    """Inside torch.func's vmap or jvp, or forward-mode differentiation: plain torch must do it.
+def needs_plain_torch() -> bool:
+    """Inside torch.func's vmap, jvp or functionalize, or forward-mode differentiation.
 
     Gradients in reverse have rules of their own.
     """
-    return is_pushed_forward() or is_batched()
+    return is_pushed_forward() or is_batched() or is_functionalized()
 
 
 def is_pushed_forward() -> bool:
@@ -28,10 +28,20 @@ def is_batched() -> bool:
     return _is_within(torch._C._functorch.TransformType.Vmap)
 
 
+def is_functionalized() -> bool:
+    """Inside torch.func's functionalize, which knows no functions with gradients of their own."""
+    return _is_within(torch._C._functorch.TransformType.Functionalize)
+
+
 def is_many(tensor: Tensor) -> bool:
     """Whether a tensor stands for a batch of them, also in autograd.grad(is_grads_batched=True)."""
     wrapping: Any = torch._C._functorch  # its stubs leave one out
     return bool(wrapping.is_batchedtensor(tensor) or wrapping.is_legacy_batchedtensor(tensor))
+
+
+def is_many_or_pushed_forward(cotangent: Tensor) -> bool:
+    """Whether a gradient must be plain torch's: of many cotangents, or of one with a tangent."""
+    return is_many(cotangent) or is_pushed_forward()
 
 
 def _is_within(kind: Any) -> bool:

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from elasticgnn.graph.once import is_traced
 from elasticgnn.kernels import native
-from elasticgnn.kernels.transforms import is_batched_or_pushed_forward, is_many
+from elasticgnn.kernels.transforms import is_many_or_pushed_forward, needs_plain_torch
 from elasticgnn.nn.plain_attention import AttentionPattern, attend_plainly
 
 
 def fits_kernel(*parts: Tensor) -> bool:
     """Whether the loops are there and take these: numbers in float32 on the CPU, unwatched."""
-    watched = is_traced() or is_batched_or_pushed_forward()
+    watched = is_traced() or needs_plain_torch()
     return (native is not None and not watched) and all(
         part.dtype == torch.float32 and part.device.type == "cpu" and part.numel() > 0
         for part in parts
@@ -86,7 +86,7 @@ class FusedAttention(torch.autograd.Function):
         assert native is not None
         grad = grad.contiguous().resolve_neg()
         inputs, kept = ctx.saved_tensors[:3], ctx.saved_tensors[1:]
-        if torch.is_grad_enabled() or is_many(grad):
+        if torch.is_grad_enabled() or is_many_or_pushed_forward(grad):
             return *plain_gradients(grad, inputs, ctx.pattern, ctx.factor), None, None, None
         target, source = kept[:2]
         factor = None if ctx.factor is None else ctx.factor[ctx.pattern.transposed]

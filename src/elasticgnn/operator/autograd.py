@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
-from elasticgnn.kernels.transforms import is_many
+from elasticgnn.kernels.transforms import is_many_or_pushed_forward
 from elasticgnn.operator.kernel_call import in_memory
 from elasticgnn.operator.reference import Incidence, iterate
 from elasticgnn.operator.second_order import Inputs, Settings, differentiate_gradients
@@ -58,7 +58,7 @@ class _Propagate(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        if is_many(grad):
+        if is_many_or_pushed_forward(grad):
             (x,) = ctx.saved_tensors
             return _plain_gradient(grad, x, ctx.constants, ctx.settings), None, None, None
         saved = _take_saved(ctx)

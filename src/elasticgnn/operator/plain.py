@@ -1,10 +1,12 @@
 """The route in plain torch, on any device: few operations, or the definition."""
 
-import torch
 from torch import Tensor
 
-from elasticgnn.kernels.transforms import is_batched_or_pushed_forward
+from elasticgnn.graph.once import is_compiling
+from elasticgnn.kernels.transforms import needs_plain_torch
 from elasticgnn.operator import plain_autograd, reference
+from elasticgnn.operator.plain_nodes import on_nodes_with_edges
+from elasticgnn.operator.plain_own import has_tensors_of_its_own
 from elasticgnn.operator.request import Request, is_recorded
 from elasticgnn.operator.second_order import Inputs, Settings
 from elasticgnn.operator.shapes import with_runs
@@ -23,13 +25,15 @@ def refusal_of_steps(request: Request) -> str | None:
         return "implementation='reference' asks for the definition"
     if is_recorded():
         return "torch.jit.trace records"
-    if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
-        return "torch.compile or torch.func is watching"
-    if is_batched_or_pushed_forward():
-        return "forward-mode differentiation is watching"
+    if is_compiling():
+        return "torch.compile or make_fx is watching"
+    if needs_plain_torch():
+        return "torch.vmap, forward-mode differentiation or functionalize is watching"
     if request.steps == 0:
         return "there is nothing to do"
-    return None if request.form is not None else f"{request.norm!r} is a norm of the caller's own"
+    if request.form is None and has_tensors_of_its_own(request):
+        return f"the norm {request.norm!r} is differentiable in tensors of its own"
+    return None
 
 
 def run(request: Request) -> Tensor:
@@ -43,4 +47,4 @@ def run(request: Request) -> Tensor:
         lambda1 = lambda1 * strength.to(x.dtype)[:, None]
     inputs = Inputs(with_runs(x), *graph._cast(x.dtype), lambda1, *sizes[1:])
     settings = Settings(graph._tail, graph._head, request.edge_penalty, request.steps)
-    return plain_autograd.propagate(inputs, settings).view(x.shape)
+    return on_nodes_with_edges(plain_autograd.propagate, inputs, settings).view(x.shape)

@@ -34,8 +34,8 @@ def gradients(
     steps: PlainSteps, inputs: Inputs, out: Tensor, grad: Tensor, tape: Tape
 ) -> Inputs | Tensor:
     """The gradients of <grad, out> in all inputs, or in x alone if the tape holds no more."""
-    everything = tape.total.ndim == 4
-    adjoint = steps.project.adjoint(tape.ascended)
+    everything = tape.is_of_all
+    adjoint = steps.project.adjoint(tape.ascended, everything)
     bars = Bars(*grad.new_zeros(3, steps.steps, *grad.shape).unbind())
     last_bar = grad / steps.scale
     first_bar = _walk(steps, adjoint, bars, last_bar, everything)
@@ -45,12 +45,11 @@ def gradients(
     if not everything:
         return by_x
     shares = _shares(steps, adjoint, bars, tape, steps.scale * out)
-    by_lambda1 = adjoint.by_lambda1()
     return Inputs(
         by_x,
         shares.weight,
         shares.scale + (start_bar * inputs.x - last_bar * out).sum((1, 2)),
-        by_lambda1 if inputs.lambda1.ndim == 2 else by_lambda1.sum(0),
+        adjoint.by_lambda1(),
         shares.gamma + (given_bar * steps.scale * inputs.x).sum((0, 2)),
         shares.beta,
         shares.smoothing,
@@ -67,10 +66,9 @@ def _walk(
     for k in reversed(range(steps.steps)):
         joint_bar = torch.add(signal_bar, ahead_bar, out=joint_bars[k])
         differences = steps.difference(steps.back * joint_bar)
+        adjoint.apply(k, dual_bar.addcmul_(differences, steps.weight))
         if everything:
             adjoint.flow(k, differences)
-        dual_bar.addcmul_(differences, steps.weight)
-        adjoint.apply(k, dual_bar)
         ahead_bar = steps.beta * steps.divergence(dual_bar, aheads[k])
         y_bar = torch.add(signal_bar, ahead_bar, out=y_bars[k])
         signal_bar = steps.spread(y_bar, steps.far, steps.own * y_bar)
@@ -82,14 +80,15 @@ def _shares(steps: PlainSteps, adjoint: Adjoint, bars: Bars, tape: Tape, last: T
     scale, weight = steps.scale[..., 0], steps.weight[..., 0]  # (n, 1), (m, 1)
     gamma, smoothing, square = steps.gamma[:, 0], steps.smoothing[:, 0], scale.square()
     at_tail, at_head = _end_products(steps, bars.y, tape.signal)
+    totals = _totals(steps, adjoint, tape.signal)
     # smoothing s^2 multiplies -(sum of w differences of U) in y, and -gamma s^2 multiplies Q
     share = smoothing * square
     share_bar = torch.zeros_like(share).index_add_(0, steps.tail, weight * at_tail, alpha=-1)
     share_bar.index_add_(0, steps.head, weight * at_head)
-    back_bar = (bars.joint * tape.total).sum((0, -1))
+    back_bar = (bars.joint * totals).sum((0, -1))
     by_weight = adjoint.flows() - share[steps.tail] * at_tail + share[steps.head] * at_head
     by_scale = 2 * scale * (smoothing * share_bar - gamma * back_bar)
-    by_beta = (bars.ahead * _predictions(steps, tape, last)).sum((0, 1, 3))
+    by_beta = (bars.ahead * _predictions(steps, tape.signal, totals, last)).sum((0, 1, 3))
     return Shares(
         by_weight.sum(1),
         by_scale.sum(1),
@@ -99,11 +98,20 @@ def _shares(steps: PlainSteps, adjoint: Adjoint, bars: Bars, tape: Tape, last: T
     )
 
 
-def _predictions(steps: PlainSteps, tape: Tape, last: Tensor) -> Tensor:
+def _totals(steps: PlainSteps, adjoint: Adjoint, signal: Tensor) -> Tensor:
+    """Q after every step, from the duals: as much memory as U, had it been saved."""
+    totals = torch.zeros_like(signal)
+    for total, dual in zip(torch.split(totals, BLOCK), adjoint.duals(BLOCK), strict=True):
+        flow = dual.mul_(steps.weight)
+        total.index_add_(1, steps.tail, flow).index_add_(1, steps.head, flow, alpha=-1)
+    return totals
+
+
+def _predictions(steps: PlainSteps, signal: Tensor, totals: Tensor, last: Tensor) -> Tensor:
     """What beta multiplies the differences of, in every step: U after it with Q of before."""
-    rows = -steps.back * tape.total
-    rows[1:].addcmul_(steps.back, tape.total[:-1])
-    rows[:-1].add_(tape.signal[1:])
+    rows = -steps.back * totals
+    rows[1:].addcmul_(steps.back, totals[:-1])
+    rows[:-1].add_(signal[1:])
     rows[-1:].add_(last)
     return rows
 

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from elasticgnn.kernels.transforms import is_many
+from elasticgnn.graph.once import needs_gradient
+from elasticgnn.kernels.transforms import is_many, needs_plain_torch
 from elasticgnn.operator import plain_adjoint
 from elasticgnn.operator.plain_steps import Tape, plain_steps
 from elasticgnn.operator.second_order import (
@@ -22,40 +23,59 @@ from elasticgnn.operator.second_order import (
 
 def propagate(inputs: Inputs, settings: Settings) -> Tensor:
     """x (n, R, d) of the inputs after the steps."""
-    if not (torch.is_grad_enabled() and any(entry.requires_grad for entry in inputs)):
+    wanted = [needs_gradient(entry) for entry in inputs]
+    if not (torch.is_grad_enabled() and any(wanted)):
         return plain_steps(inputs, settings).run(inputs.x)
     apply: Any = _Propagate.apply  # torch gives it no types
-    out: Tensor = apply(settings, *inputs)
+    out: Tensor = apply(settings, any(wanted[1:]), *inputs)[0]
     return out
 
 
 class _Propagate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, settings: Settings, *inputs: Tensor) -> Tensor:
+    def forward(settings: Settings, everything: bool, *inputs: Tensor) -> tuple[Tensor, ...]:
         given = Inputs(*inputs)
         steps = plain_steps(given, settings)
-        tape = steps.make_tape(given.x, any(ctx.needs_input_grad[2:]))
-        out = steps.run(given.x, tape)
-        ctx.settings = settings
-        ctx.save_for_backward(*inputs, out, *tape)
-        return out
+        tape = steps.make_tape(given.x, everything)
+        return steps.run(given.x, tape), *tape
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        settings, _, *given = inputs
+        ctx.settings = settings
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*given, *output)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None, *_: None) -> tuple[Tensor | None, ...]:
+        if grad is None:
+            return (None,) * 9
         saved = ctx.saved_tensors
         given, rest = Inputs(*saved[:7]), saved[7:]
-        targets = [k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
-        if is_many(grad):  # plain torch knows what to do with many cotangents at once
-            found = plain_gradients(grad, given, ctx.settings, targets)
-        elif torch.is_grad_enabled():
-            apply: Any = _Adjoint.apply
-            found = apply(ctx.settings, rest, targets, grad, *given)
-        else:
-            found = _gradients(grad, given, ctx.settings, rest, targets)
+        targets = [k for k, needed in enumerate(ctx.needs_input_grad[2:]) if needed]
+        found = _any_gradients(grad, given, ctx.settings, rest, targets)
         out: list[Tensor | None] = [None] * len(given)
         for k, gradient in zip(targets, found, strict=True):
             out[k] = gradient
-        return None, *out
+        return None, None, *out
+
+
+def _any_gradients(
+    grad: Tensor,
+    given: Inputs,
+    settings: Settings,
+    rest: tuple[Tensor, ...],
+    targets: list[int],
+) -> tuple[Tensor, ...]:
+    """The gradients as whoever watches needs them."""
+    if is_many(grad) or needs_plain_torch():  # plain torch knows what to do there
+        return plain_gradients(grad, given, settings, targets)
+    if torch.is_grad_enabled() or torch._C._are_functorch_transforms_active():
+        apply: Any = _Adjoint.apply
+        found: tuple[Tensor, ...] = apply(settings, rest, targets, grad, *given)
+        return found
+    return _gradients(grad, given, settings, rest, targets)
 
 
 class _Adjoint(torch.autograd.Function):
@@ -63,12 +83,15 @@ class _Adjoint(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, settings: Settings, rest: tuple[Tensor, ...], targets: list[int], *tensors: Tensor
+        settings: Settings, rest: tuple[Tensor, ...], targets: list[int], *tensors: Tensor
     ) -> tuple[Tensor, ...]:
-        ctx.settings, ctx.targets = settings, targets
+        return _gradients(tensors[0], Inputs(*tensors[1:]), settings, rest, targets)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.settings, _, ctx.targets, *tensors = inputs
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
-        return _gradients(tensors[0], Inputs(*tensors[1:]), settings, rest, targets)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:

@@ -5,6 +5,7 @@ J h = factor h + cross a <a, h> with factor = l / r and cross = (l' - factor) / 
 that of entries onto a box is 1 inside and 0 outside.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import torch
@@ -23,11 +24,12 @@ class Projection(NamedTuple):
     top: Tensor  # of the line
     zero: Tensor
     fall: Tensor  # its slope
+    opposite: Tensor  # -lambda1
 
     def __call__(self, rows: Tensor) -> Tensor:
         """The dual after the step."""
         if self.form == "box":
-            return rows.clamp(-self.lambda1, self.lambda1)
+            return rows.clamp(self.opposite, self.lambda1)
         return rows * self.factor(torch.linalg.vector_norm(rows, dim=-1, keepdim=True))
 
     def factor(self, length: Tensor) -> Tensor:
@@ -37,7 +39,11 @@ class Projection(NamedTuple):
         longest = torch.addcmul(self.top, self.fall, length).clamp_(self.zero, self.lambda1)
         return longest.div_(length.clamp(min=self.least))
 
-    def adjoint(self, rows: Tensor) -> "Adjoint":
+    def of_lambda1(self, inner: Tensor) -> Tensor:
+        """What all steps (K, m, R, 1) add to the gradient of lambda1, in its shape."""
+        return inner.sum((0, -1)) if self.lambda1.ndim == 3 else inner.sum((0, 1, -1))
+
+    def adjoint(self, rows: Tensor, everything: bool) -> "Adjoint":
         """Its adjoint at the rows (K, m, R, d) of all steps."""
         return (_Entries if self.form == "box" else _Lengths)(self, rows)
 
@@ -48,7 +54,17 @@ def make_projection(edge_penalty: EdgePenalty, lambda1: Tensor, beta: Tensor) ->
     zero = torch.zeros_like(lambda1)
     least = lambda1.clamp(min=torch.finfo(lambda1.dtype).tiny)
     top, fall = zero + line.start * lambda1, zero - line.slope
-    return Projection(str(edge_penalty.form), line, lambda1, least, top, zero, fall)
+    return Projection(str(edge_penalty.form), line, lambda1, least, top, zero, fall, -lambda1)
+
+
+class DualMap(Protocol):
+    """What the steps ask of a projection."""
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """The dual after the step."""
+
+    def adjoint(self, rows: Tensor, everything: bool) -> "Adjoint":
+        """Its adjoint at the rows (K, m, R, d) of all steps; of x alone unless `everything`."""
 
 
 class Adjoint(Protocol):
@@ -58,13 +74,16 @@ class Adjoint(Protocol):
         """h (m, R, d) becomes J h, in place."""
 
     def flow(self, step: int, differences: Tensor) -> None:
-        """Remembers <Z, differences> of each edge, with Z after the step."""
+        """Remembers <Z, differences> of each edge, with Z after the step, which was applied."""
 
     def flows(self) -> Tensor:
         """Those of all steps added up: (m, R)."""
 
+    def duals(self, block: int) -> Iterator[Tensor]:
+        """Z after every step, so many steps at a time; the caller may write into it."""
+
     def by_lambda1(self) -> Tensor:
-        """The gradient of lambda1 on each edge: (m, R)."""
+        """The gradient of lambda1: (R,), or (m, R) where each edge has its own."""
 
     def by_beta(self) -> Tensor:
         """The gradient of beta in the map itself: (R,)."""
@@ -79,6 +98,7 @@ class _Lengths:
         inverse = (length > lambda1) / length.clamp(min=project.least)
         falling = torch.addcmul(project.top, project.fall, length)
         falls = (falling > 0) & (falling < lambda1)
+        self._project, self._all_rows = project, rows
         self._factors = project.factor(length)
         slope = torch.where(falls, project.fall, project.zero)
         cross = (slope - self._factors) * inverse * inverse
@@ -101,8 +121,14 @@ class _Lengths:
     def flows(self) -> Tensor:
         return (self._flows * self._factors).sum((0, -1))
 
+    def duals(self, block: int) -> Iterator[Tensor]:
+        for rows, factors in zip(
+            self._all_rows.split(block), self._factors.split(block), strict=True
+        ):
+            yield rows * factors
+
     def by_lambda1(self) -> Tensor:
-        return (self._inner * self._slope_lambda1).sum((0, -1))
+        return self._project.of_lambda1(self._inner * self._slope_lambda1)
 
     def by_beta(self) -> Tensor:
         return (self._inner * self._slope_beta).sum((0, 1, -1))
@@ -112,7 +138,7 @@ class _Entries:
     """The adjoint of a projection onto boxes."""
 
     def __init__(self, project: Projection, rows: Tensor) -> None:
-        self._project, self._rows = project, rows.unbind()
+        self._project, self._all_rows, self._rows = project, rows, rows.unbind()
         self._outward = (rows - project(rows)).sign_().unbind()  # 0 inside
         self._inside = (project.lambda1 > 0).to(rows.dtype)  # a box of one point has no inside
         sums = rows.new_zeros(2, *rows.shape[:-1], 1)
@@ -132,8 +158,12 @@ class _Entries:
     def flows(self) -> Tensor:
         return self._flows.sum((0, -1))
 
+    def duals(self, block: int) -> Iterator[Tensor]:
+        for rows in self._all_rows.split(block):
+            yield self._project(rows)
+
     def by_lambda1(self) -> Tensor:
-        return self._inner.sum((0, -1))
+        return self._project.of_lambda1(self._inner)
 
     def by_beta(self) -> Tensor:
         return self._inner.new_zeros(self._inner.shape[2])

@@ -2,16 +2,18 @@
 
 operator/reference.py is the definition. Here, as in kernels/emp/problem.h, the state is U = s F,
 Z, and Q_i = sum of +-w Z over i's edges. On a device every operation is a launch, and rows of
-edges are what fills its memory: the gradient finds the dual rows before their projections, and
-what else it needs of an edge it computes again. operator/plain_adjoint.py is the way back.
+edges are what fills its memory: the gradient finds the dual rows before their projections and U,
+and what else it needs it computes again. operator/plain_adjoint.py is the way back.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from elasticgnn.operator.plain_projection import Projection, make_projection
+from elasticgnn.operator.plain_own import OwnProjection
+from elasticgnn.operator.plain_projection import DualMap, make_projection
 from elasticgnn.operator.second_order import Inputs, Settings
 
 
@@ -20,7 +22,11 @@ class Tape(NamedTuple):
 
     ascended: Tensor  # (K, m, R, d): the dual before its projection
     signal: Tensor  # (K, n, R, d): U before the step
-    total: Tensor  # (K, n, R, d): Q after it
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether it serves all gradients, not that of x alone."""
+        return self.signal.ndim == 4
 
 
 class PlainSteps(NamedTuple):
@@ -31,7 +37,7 @@ class PlainSteps(NamedTuple):
     ends: tuple[Tensor, Tensor]  # (2m,): both directions of every edge, from and to
     weight: Tensor  # (m, 1, 1)
     scale: Tensor  # (n, 1, 1)
-    project: Projection
+    project: DualMap
     beta: Tensor  # (R, 1), as the next two
     gamma: Tensor
     smoothing: Tensor
@@ -56,7 +62,7 @@ class PlainSteps(NamedTuple):
 
     def run(self, x: Tensor, tape: Tape | None = None) -> Tensor:
         """F (n, R, d) after the steps; writes what the gradient needs on the tape."""
-        rows, signals, totals = _places(tape, self.steps)
+        rows, signals = _places(tape, self.steps)
         signal = torch.mul(self.scale, x, out=signals[0])
         given = self.gamma * signal
         dual, total = x.new_zeros(len(self.tail), *x.shape[1:]), torch.zeros_like(x)
@@ -64,9 +70,7 @@ class PlainSteps(NamedTuple):
             y = self.spread(signal, self.near, torch.addcmul(given, self.own, signal))
             change = self.difference(torch.addcmul(y, self.back, total))
             dual = self.project(torch.addcmul(dual, self.beta, change, out=rows[k]))
-            empty = totals[k]
-            total = torch.zeros_like(x) if empty is None else empty
-            total = self.divergence(self.weight * dual, total)
+            total = self.divergence(self.weight * dual, torch.zeros_like(x))
             signal = torch.addcmul(y, self.back, total, out=signals[k + 1])
         return signal / self.scale
 
@@ -76,7 +80,6 @@ class PlainSteps(NamedTuple):
         return Tape(
             x.new_empty(self.steps, len(self.tail), *x.shape[1:]),
             x.new_empty(self.steps, *nodes),
-            x.new_zeros(self.steps, *nodes),
         )
 
 
@@ -84,7 +87,7 @@ def _places(tape: Tape | None, steps: int) -> list[tuple[Tensor | None, ...]]:
     """Where each step writes: rows of the tape, or None for memory of its own."""
     none = (None,) * (steps + 1)
     if tape is None:
-        return [none] * 3
+        return [none] * 2
     return [(*table.unbind(), None) if table.ndim == 4 else none for table in tape]
 
 
@@ -97,13 +100,15 @@ def plain_steps(inputs: Inputs, settings: Settings) -> PlainSteps:
     both, square = torch.cat([weight, weight]), scale * scale
     scaled_smoothing = smoothing * square
     total = torch.zeros_like(scale).index_add_(0, ends[0], both)
+    is_own = settings.edge_penalty.form is None
+    make: Callable[..., DualMap] = OwnProjection if is_own else make_projection
     return PlainSteps(
         tail=tail,
         head=head,
         ends=ends,
         weight=weight,
         scale=scale,
-        project=make_projection(settings.edge_penalty, lambda1, beta),
+        project=make(settings.edge_penalty, lambda1, beta),
         beta=beta,
         gamma=gamma,
         smoothing=smoothing,

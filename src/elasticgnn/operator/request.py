@@ -7,9 +7,9 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.graph.checks import check_weight
-from elasticgnn.graph.once import is_traced, is_wrapped, needs_gradient
+from elasticgnn.graph.once import is_compiling, is_traced, is_wrapped, needs_gradient
 from elasticgnn.kernels import native, warn_once_if_missing
-from elasticgnn.kernels.transforms import is_pushed_forward
+from elasticgnn.kernels.transforms import is_functionalized, is_pushed_forward
 from elasticgnn.problem import EdgePenalty, ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes, step_sizes
 
@@ -48,7 +48,7 @@ class Request:
     @property
     def has_dual(self) -> bool:
         """Whether the dual can leave zero: some run has lambda1 > 0 and gamma > 0."""
-        if torch.compiler.is_compiling() or any(map(is_wrapped, self.sizes)):
+        if is_compiling() or any(map(is_wrapped, self.sizes)):
             return True
         return any(lambda1 > 0 and gamma > 0 for lambda1, gamma, *_ in self.sizes.numbers)
 
@@ -90,9 +90,9 @@ def make_request(
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
         raise ValueError(f"steps must be an integer >= 0, got {steps!r}")
     if edge_weight is not None:
-        half = isinstance(edge_weight, Tensor) and edge_weight.dtype in HALF
-        graph = graph.with_weight(edge_weight.float() if half else edge_weight)
+        graph = graph.with_weight(_single(edge_weight))
     if edge_strength is not None:
+        edge_strength = _single(edge_strength)
         check_weight(edge_strength, graph.num_edges, "edge_strength")
     runs = 1 if x.ndim == 2 else x.shape[1]
     sizes = step_sizes(penalty, graph.norm_bound, x, runs, gamma=options.gamma, beta=options.beta)
@@ -112,6 +112,11 @@ def make_request(
         _is_watched(x),
         edge_strength,
     )
+
+
+def _single(values: Tensor) -> Tensor:
+    """Numbers of edges in the precision of the computation."""
+    return values.float() if isinstance(values, Tensor) and values.dtype in HALF else values
 
 
 def _checked_rows(x: Tensor, graph: Graph) -> Tensor:
@@ -180,8 +185,8 @@ def refusal_of_kernels(request: Request) -> str | None:
     if native is None:
         warn_once_if_missing()
         return "elasticgnn was installed without its compiled loops"
-    if request.implementation == "auto" and is_pushed_forward():
-        return "jvp or forward-mode differentiation asks for the plain version"
+    if request.implementation == "auto" and (is_pushed_forward() or is_functionalized()):
+        return "jvp, forward-mode differentiation or functionalize asks for the plain version"
     return None
 
 

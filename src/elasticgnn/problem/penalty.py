@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from elasticgnn.graph.once import all_numbers
+from elasticgnn.graph.once import all_numbers, is_compiling
 from elasticgnn.problem.penalties.base import EdgePenalty
 from elasticgnn.problem.penalties.registry import penalty_by_name
 
@@ -85,7 +85,7 @@ def _check_strength(name: str, value: float | Tensor, *, allow_infinity: bool) -
             raise ValueError(f"{name} must be a float scalar or vector, got {value.dtype} {shape}")
         numbers = all_numbers(value)
         good = (numbers >= 0) & (torch.isfinite(numbers) | allow_infinity)
-        if not torch.compiler.is_compiling() and not bool(good.all()):
+        if not is_compiling() and not bool(good.all()):
             raise ValueError(f"{name} must be {rule}, got {numbers[~good].flatten()[0].item()}")
     elif isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} must be {rule}, got {value!r}")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from elasticgnn.graph.once import all_numbers, is_traced, lasting
+from elasticgnn.graph.once import all_numbers, is_compiling, is_traced, lasting
 from elasticgnn.problem.penalty import ElasticPenalty
 
 
@@ -112,7 +112,7 @@ def _check_beta(beta: float, gamma: Tensor, norm_bound: float) -> None:
 
 
 def _check_curvature(penalty: ElasticPenalty, beta: Tensor) -> None:
-    if penalty.is_convex or torch.compiler.is_compiling():
+    if penalty.is_convex or is_compiling():
         return
     shortest = float(all_numbers(beta).min()) if len(beta) else math.inf
     reason = penalty.edge_penalty.refusal(shortest)

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from torch import Tensor
 
-from elasticgnn.kernels.transforms import is_pushed_forward
+from elasticgnn.kernels.transforms import is_functionalized, is_pushed_forward
 from elasticgnn.operator import fused_op
 from elasticgnn.operator.request import Request, is_recorded
 from elasticgnn.operator.triton.tables import WIDEST
@@ -27,8 +27,8 @@ def refusal(request: Request) -> str | None:
         return "a strength per edge has no kernels"
     if is_recorded():
         return "torch.jit.trace records plain torch"
-    if is_pushed_forward():
-        return "jvp or forward-mode differentiation asks for the plain version"
+    if is_pushed_forward() or is_functionalized():
+        return "jvp, forward-mode differentiation or functionalize asks for the plain version"
     if request.x.shape[-1] > WIDEST:
         return f"a row has {request.x.shape[-1]} channels, the kernels take {WIDEST}"
     return None
