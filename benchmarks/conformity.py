@@ -247,6 +247,44 @@ def forward_mode(s: Setting) -> bool:
     return tangent is not None and s.close(tangent, slope, 1e-5)
 
 
+@question("a gradient's cotangent in forward mode")
+def pushed_cotangent(s: Setting) -> bool:
+    import torch.autograd.forward_ad as forward_ad
+
+    x, direction = s.x.clone().requires_grad_(), s.x.cos()
+    out = s.layer(x, s.index)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(torch.ones_like(out), direction)
+        (grad,) = torch.autograd.grad(out, x, dual, retain_graph=True)
+        tangent = forward_ad.unpack_dual(grad).tangent
+    (exact,) = torch.autograd.grad(out, x, direction)
+    return tangent is not None and s.close(tangent, exact)
+
+
+@question("torch.func.functionalize")
+def functionalized(s: Setting) -> bool:
+    return s.close(torch.func.functionalize(lambda x: s.layer(x, s.index))(s.x))
+
+
+@question("torch.func.linearize")
+def linearized(s: Setting) -> bool:
+    run = lambda x: s.layer(x, s.index)  # noqa: E731 - handed to two transforms
+    slope = torch.func.jvp(run, (s.x,), (s.x.cos(),))[1]
+    return s.close(torch.func.linearize(run, s.x)[1](s.x.cos()), slope)
+
+
+@question("make_fx, also of the gradient")
+def made_fx(s: Setting) -> bool:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    run = lambda x: s.layer(x, s.index)  # noqa: E731 - handed to two transforms
+    slope = torch.func.grad(lambda x: run(x).pow(3).sum())
+    twice = 2 * s.x
+    return s.close(make_fx(run)(s.x)(twice), run(twice)) and s.close(
+        make_fx(slope)(s.x)(twice), slope(twice)
+    )
+
+
 @question("vmap over signals")
 def vmapped(s: Setting) -> bool:
     out = torch.func.vmap(lambda x: s.layer(x, s.index))(torch.stack([s.x, 2 * s.x]))
@@ -301,6 +339,23 @@ def checkpointed(s: Setting) -> bool:
     checkpoint(layer, x, s.index, use_reentrant=False).pow(2).sum().backward()
     layer(y, s.index).pow(2).sum().backward()
     return s.close(x.grad, y.grad)
+
+
+@question("reentrant checkpointing of a network with dropout")
+def checkpointed_with_dropout(s: Setting) -> bool:
+    from torch.utils.checkpoint import checkpoint
+
+    layer, found = s.layer, []
+
+    def run(x: Tensor) -> Tensor:
+        return layer(nn.functional.dropout(x, 0.5), s.index)
+
+    for call in (run, lambda x: checkpoint(run, x, use_reentrant=True)):
+        x = s.x.clone().requires_grad_()
+        torch.manual_seed(0)
+        call(x).pow(2).sum().backward()
+        found.append(x.grad)
+    return s.close(*found)
 
 
 @question("second derivatives through a checkpoint")
@@ -509,6 +564,17 @@ def traced_elsewhere(s: Setting) -> bool:
     layer = torch.jit.trace(s.layer, (s.x, s.index))
     x, index = torch.cat([s.x, 2 * s.x]), torch.cat([s.index, s.index + 12], 1)
     return s.close(layer(x, index), s.layer(x, index))
+
+
+@question("torch.compile, mode reduce-overhead, in training")
+def compiled_for_small_work(s: Setting) -> bool:
+    torch._dynamo.reset()
+    found = []
+    for layer in (s.layer, torch.compile(s.layer, mode="reduce-overhead", fullgraph=True)):
+        x = s.x.clone().requires_grad_()
+        layer(x, s.index).pow(2).sum().backward()
+        found.append(x.grad)
+    return s.close(*found)
 
 
 @question("ensembles (stack_module_state and vmap)")

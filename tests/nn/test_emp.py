@@ -189,6 +189,7 @@ def test_half_precision_is_computed_in_single_and_comes_back_as_it_was(dtype):
     out = layer(x, INDEX, weight)
     assert out.dtype == dtype
     assert torch.equal(out, layer(x.float(), INDEX).to(dtype))
+    assert torch.equal(layer(x, INDEX, edge_strength=weight), out)
     out.float().square().sum().backward()
     assert x.grad.dtype == dtype
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -230,6 +231,7 @@ def test_every_option_reaches_the_operator():
         (lambda: EMP()(X, INDEX.numpy()), "edge_index must be a Graph.*got ndarray"),
         (lambda: EMP()(X, GRAPH.to_pyg()), "got Data; pass its edge_index"),
         (lambda: EMP()(X, GRAPH.to_scipy()), "Graph.from_scipy makes a Graph of it"),
+        (lambda: EMP()(X, INDEX, [1.0]), "edge_weight must be a tensor, got list"),
         (lambda: EMP()((X, X), INDEX), "bipartite relations have two, got tuple"),
         (lambda: EMP()(X, INDEX[:, : INDEX.shape[1] // 2]), "take directed='symmetrize'"),
         (lambda: EMP(lambda1=-1.0), "lambda1 must be a number >= 0"),

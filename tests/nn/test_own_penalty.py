@@ -1,7 +1,10 @@
 """A penalty of the user's own: value and proximal map, through operator, layers and certificate."""
 
+import copy
+
 import pytest
 import torch
+from torch import nn
 
 from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.nn import EMP, ElasticGNN
@@ -85,3 +88,45 @@ def test_a_penalty_without_a_proximal_map_cannot_be_made():
 
     with pytest.raises(TypeError, match="prox"):
         Half()
+
+
+class Scaled(Huber):
+    """Huber's penalty with a factor of its strength that is trained."""
+
+    def prox(self, point, lambda1, step):
+        return super().prox(point, self.factor * lambda1, step)
+
+
+class ScaledModule(nn.Module, Scaled):
+    name = "scaled"
+
+    def __init__(self):
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(0.5, dtype=torch.float64))
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: EMP(3, 0.4, 1.0, ScaledModule()), lambda: network_of(ScaledModule())]
+)
+def test_parameters_of_a_penalty_are_trained_and_travel(make):
+    layer, x, index = make().double(), normal_rows(20, 4), random_graph(20, 40).to_edge_index()[0]
+    (name,) = [name for name, _ in layer.named_parameters() if name.endswith("factor")]
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    layer(x, index).pow(2).sum().backward()
+    optimizer.step()
+    assert layer.get_parameter(name).item() != 0.5
+    other = make().double()
+    other.load_state_dict(layer.state_dict())
+    for same in (other, copy.deepcopy(layer)):
+        torch.testing.assert_close(same(x, index), layer(x, index))
+
+
+def network_of(norm):
+    return ElasticGNN(4, 8, 3, norm=norm).eval()
+
+
+def test_parameters_that_nobody_would_see_are_refused():
+    norm = Scaled()
+    norm.factor = nn.Parameter(torch.tensor(0.5))
+    with pytest.raises(ValueError, match=r"norm must be an nn\.Module .* got Scaled with factor"):
+        EMP(norm=norm)

@@ -12,12 +12,19 @@ from elasticgnn.graph import Graph
 from elasticgnn.graph.checks import DIRECTED
 from elasticgnn.graph.graph import NORMALIZATIONS
 from elasticgnn.graph.merge import Edges
-from elasticgnn.nn.checks import check_choice, checked_channels
-from elasticgnn.nn.graph_input import as_graph, merged_values
+from elasticgnn.graph.once import is_compiling
+from elasticgnn.nn.checks import check_choice, checked_channels, trained_norm
+from elasticgnn.nn.graph_input import as_graph, as_single, merged_values
 from elasticgnn.nn.reading import Reading
 from elasticgnn.nn.scriptable import ScriptableEMP
 from elasticgnn.nn.smoothed import Smoothed
-from elasticgnn.nn.traced import has_many_lists, incidence_of, traced_sizes, traced_strength
+from elasticgnn.nn.traced import (
+    has_many_lists,
+    incidence_of,
+    refuse_untraceable,
+    traced_sizes,
+    traced_strength,
+)
 from elasticgnn.operator import elastic_message_passing, elastic_state
 from elasticgnn.operator.reference import iterate
 from elasticgnn.operator.request import IMPLEMENTATIONS, MEMORY_MODES, is_recorded
@@ -35,7 +42,8 @@ class EMP(nn.Module):
     Minimises sum_e w_e (lambda1 |delta_e| + lambda2/2 |delta_e|^2) + 1/2 |F - X|^2 step by step.
     The graph is a `Graph`, an edge_index (2, E) with both directions, or a torch sparse matrix;
     directed="symmetrize" reads an edge that has one direction only as if it had both.
-    `norm` is the name of a penalty or an `EdgePenalty` of your own (docs/own_penalty.md).
+    `norm` is the name of a penalty or an `EdgePenalty` of your own (docs/own_penalty.md), which is
+    an nn.Module too if it has Parameters.
     A Parameter as lambda1 or lambda2 is trained as it is; with learnable="scalar" (or True) both
     are trained through their logarithms and stay positive, with learnable="channel" each of
     `channels` channels is a signal of its own with its own two. `dropout` drops edges while
@@ -86,6 +94,7 @@ class EMP(nn.Module):
         first = self._own_strength("lambda1", lambda1, learnable)
         second = self._own_strength("lambda2", lambda2, learnable)
         self.initial = ElasticPenalty(first, second, norm, concavity)
+        self.trained_norm = trained_norm(norm)  # registered: its Parameters are the layer's
         if learnable:
             shape = (2,) if self.channels is None else (2, self.channels)
             self.log_lambda = nn.Parameter(torch.empty(shape))
@@ -149,7 +158,7 @@ class EMP(nn.Module):
                 f"one set of nodes, bipartite relations have two, got {type(x).__name__}"
             )
         rows = x if x.ndim <= 2 else x.flatten(0, -3).transpose(0, 1)
-        given = (edge_index, edge_weight, edge_strength)
+        given = (edge_index, *as_single(edge_weight=edge_weight, edge_strength=edge_strength))
         if return_dual:
             return self._with_dual(x, self._runs(rows), *given)
         out = self._smooth(self._runs(rows), *given).reshape(rows.shape)
@@ -189,7 +198,7 @@ class EMP(nn.Module):
     def _smooth(self, x: Tensor, edge_index: Graph | Tensor, *given: Tensor | None) -> Tensor:
         """x (n, d) or (n, R, d), as the operator reads it; weights and strengths are given."""
         plainly = isinstance(edge_index, Tensor) or self._dropped > 0 or given[1] is not None
-        compiling = plainly and torch.compiler.is_compiling()
+        compiling = plainly and is_compiling()
         if is_recorded() or compiling or has_many_lists(edge_index):
             return self._smooth_traced(x, edge_index, *given)
         graph, options = self._read(x, edge_index, *given)
@@ -199,34 +208,17 @@ class EMP(nn.Module):
     def _smooth_traced(
         self, x: Tensor, edge_index: Any, weight: Tensor | None, strength: Tensor | None
     ) -> Tensor:
-        is_graph = isinstance(edge_index, Graph)
-        self._refuse_untraceable(edge_index, is_graph, weight, strength)
+        refuse_untraceable(edge_index, weight, strength, self.reading, self._dropped)
         rows = with_runs(x if x.dtype == torch.float64 else x.float())
         incidence = incidence_of(
             edge_index, weight, rows, directed=self.reading.directed, dropout=self._dropped
         )
-        penalty, bound = self._penalty_of(rows), edge_index.norm_bound if is_graph else 2.0
+        penalty = self._penalty_of(rows)
+        bound = edge_index.norm_bound if isinstance(edge_index, Graph) else 2.0
         sizes = traced_sizes(penalty, bound, rows, self.gamma, self.beta)
         strength = traced_strength(strength, edge_index, incidence)
         out = iterate(rows, incidence, sizes, penalty.edge_penalty, self.K, strength)[0]
         return out.view(x.shape).to(x.dtype)
-
-    def _refuse_untraceable(
-        self, edge_index: Any, is_graph: bool, weight: Tensor | None, strength: Tensor | None
-    ) -> None:
-        scaled = is_graph or self.reading.normalization == "degree"
-        strided = is_graph or edge_index.layout == torch.strided
-        if not scaled or not strided:
-            raise NotImplementedError(
-                "inside torch.compile, torch.export and torch.jit.trace, and where torch.vmap "
-                "batches the edges, EMP takes an edge_index with degree normalization"
-            )
-        plain = self.reading.directed == "error" and self._dropped == 0 and strength is None
-        if is_recorded() and not (plain and not (is_graph and weight is not None)):
-            raise NotImplementedError(
-                "inside torch.jit.trace EMP takes both directions of every edge, no dropout of "
-                "edges and no strength per edge; torch.compile and torch.export take them"
-            )
 
     @property
     def _dropped(self) -> float:

@@ -28,8 +28,7 @@ def as_graph(
     Reuse goes by content: an edge list is compared with the one that its graph was built from.
     """
     reading = Reading() if reading is None else reading
-    if edge_weight is not None and edge_weight.dtype in HALF:
-        edge_weight = edge_weight.float()
+    (edge_weight,) = as_single(edge_weight=edge_weight)
     if isinstance(graph, Graph):
         return graph if edge_weight is None else graph.with_weight(edge_weight)
     _refuse_other_forms(graph)
@@ -44,6 +43,14 @@ def as_graph(
         index, size, weight = torch_sparse_arrays(graph)
         return _graph_of(index, size, weight, reading, owner=graph)
     return _graph_of(graph, num_nodes, edge_weight, reading, owner=graph)
+
+
+def as_single(**given: Any) -> list[Tensor | None]:
+    """Numbers of edges in the precision of the computation: float16 and bfloat16 in float32."""
+    for name, values in given.items():
+        if values is not None and not isinstance(values, Tensor):
+            raise ValueError(f"{name} must be a tensor, got {type(values).__name__}")
+    return [v.float() if v is not None and v.dtype in HALF else v for v in given.values()]
 
 
 def _refuse_other_forms(graph: Any) -> None:

@@ -16,13 +16,37 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.graph.checks import check_edge_index, check_num_nodes, check_weight
-from elasticgnn.graph.once import all_numbers, is_wrapped
+from elasticgnn.graph.once import all_numbers, is_compiling, is_wrapped
 from elasticgnn.kernels.transforms import is_many
+from elasticgnn.nn.reading import Reading
 from elasticgnn.nn.scriptable import incidence
 from elasticgnn.operator.reference import Incidence
 from elasticgnn.operator.request import is_recorded
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes, step_sizes
+
+
+def refuse_untraceable(
+    edge_index: Any,
+    weight: Tensor | None,
+    strength: Tensor | None,
+    reading: Reading,
+    dropout: float,
+) -> None:
+    """Refuses what has no plain version without a look at values."""
+    is_graph = isinstance(edge_index, Graph)
+    scaled = is_graph or reading.normalization == "degree"
+    if not scaled or not (is_graph or edge_index.layout == torch.strided):
+        raise NotImplementedError(
+            "inside torch.compile, torch.export, make_fx and torch.jit.trace, and where torch.vmap "
+            "batches the edges, EMP takes an edge_index with degree normalization"
+        )
+    plain = reading.directed == "error" and dropout == 0 and strength is None
+    if is_recorded() and not (plain and not (is_graph and weight is not None)):
+        raise NotImplementedError(
+            "inside torch.jit.trace EMP takes both directions of every edge, no dropout of "
+            "edges and no strength per edge; torch.compile and torch.export take them"
+        )
 
 
 def incidence_of(
@@ -65,7 +89,7 @@ def _incidence_of_graph(
 ) -> Incidence:
     tail, head = graph._tail, graph._head
     weight, scale = graph._cast(x.dtype)
-    if edge_weight is None and dropout == 0 and not torch.compiler.is_compiling():
+    if edge_weight is None and dropout == 0 and not is_compiling():
         return Incidence(tail, head, weight, scale)
     weight = weight if edge_weight is None else edge_weight.to(x.dtype)
     if dropout > 0:
