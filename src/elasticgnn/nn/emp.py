@@ -158,10 +158,10 @@ class EMP(nn.Module):
                 f"one set of nodes, bipartite relations have two, got {type(x).__name__}"
             )
         rows = x if x.ndim <= 2 else x.flatten(0, -3).transpose(0, 1)
-        given = (edge_index, *as_single(edge_weight=edge_weight, edge_strength=edge_strength))
+        given = as_single(edge_weight=edge_weight, edge_strength=edge_strength)
         if return_dual:
-            return self._with_dual(x, self._runs(rows), *given)
-        out = self._smooth(self._runs(rows), *given).reshape(rows.shape)
+            return self._with_dual(x, self._runs(rows), edge_index, *given)
+        out = self._smooth(self._runs(rows), edge_index, *given).reshape(rows.shape)
         return out if x.ndim <= 2 else out.transpose(0, 1).reshape(x.shape)
 
     def _runs(self, rows: Tensor) -> Tensor:

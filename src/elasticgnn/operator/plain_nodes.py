@@ -22,9 +22,9 @@ def on_nodes_with_edges(propagate: Propagate, inputs: Inputs, settings: Settings
     nodes, position = _numbered(settings, len(inputs.x), places)
     x = torch.cat([inputs.x, torch.zeros_like(inputs.x[:1])])  # the row of places without a node
     scale = torch.cat([inputs.scale, torch.ones_like(inputs.scale[:1])])
-    ends = {"tail": position[settings.tail], "head": position[settings.head]}
+    ends = settings._replace(tail=position[settings.tail], head=position[settings.head])
     few = inputs._replace(x=x.index_select(0, nodes), scale=scale.index_select(0, nodes))
-    return x.index_copy(0, nodes, propagate(few, settings._replace(**ends)))[:-1]
+    return x.index_copy(0, nodes, propagate(few, ends))[:-1]
 
 
 def _numbered(settings: Settings, num_nodes: int, places: int) -> tuple[Tensor, Tensor]:

@@ -66,7 +66,7 @@ class OwnAdjoint:
 
     def duals(self, block: int) -> Iterator[Tensor]:
         """Z after every step, so many steps at a time; the caller may write into it."""
-        yield from self._duals.split(block)
+        yield from torch.split(self._duals, block)
 
     def by_lambda1(self) -> Tensor:
         """The gradient of lambda1: (R,), or (m, R) where each edge has its own."""

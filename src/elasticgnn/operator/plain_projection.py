@@ -123,7 +123,7 @@ class _Lengths:
 
     def duals(self, block: int) -> Iterator[Tensor]:
         for rows, factors in zip(
-            self._all_rows.split(block), self._factors.split(block), strict=True
+            torch.split(self._all_rows, block), torch.split(self._factors, block), strict=True
         ):
             yield rows * factors
 
@@ -159,7 +159,7 @@ class _Entries:
         return self._flows.sum((0, -1))
 
     def duals(self, block: int) -> Iterator[Tensor]:
-        for rows in self._all_rows.split(block):
+        for rows in torch.split(self._all_rows, block):
             yield self._project(rows)
 
     def by_lambda1(self) -> Tensor:
