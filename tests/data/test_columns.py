@@ -120,6 +120,19 @@ def test_both_readers_read_the_same_features(tmp_path, monkeypatch):
         assert torch.equal(found[0].missing, other.missing)
 
 
+@pytest.mark.parametrize("again", ["id,size,2\n", ""])
+def test_both_readers_leave_out_a_header_that_stands_again(tmp_path, monkeypatch, again):
+    path, found = tmp_path / "features.csv", []
+    path.write_text(f"id,size,2\na,5,1\n{again}b,6,1\n")
+    for size in (10**9, 0):
+        monkeypatch.setattr(arrow_csv.open_plain, "__kwdefaults__", {"smallest": size})
+        found.append(read_feature_table(path))
+    for rows in found:
+        assert rows.values.tolist() == [[5, 1], [6, 1]]
+        assert rows.ids.tolist() == ["a", "b"]
+        assert len(rows.notes) == bool(again)
+
+
 def test_large_plain_files_take_the_quick_way(tmp_path, monkeypatch):
     """Without lists of text: the careful reader is not even called."""
     monkeypatch.setattr("elasticgnn.data.own.edge_table.read_lines", None)
@@ -196,8 +209,11 @@ def test_ids_that_stand_twice_are_found_in_any_order():
         assert all_differ(text_array([f"n{k}" for k in ids])) == differ
 
 
-def test_columns_are_put_side_by_side_over_many_blocks(monkeypatch):
+@pytest.mark.parametrize("large", [0, 100])
+def test_columns_are_put_side_by_side_over_many_blocks(monkeypatch, large):
+    """By one thread, and by several."""
     monkeypatch.setattr(feature_matrix, "BLOCK", 3)
+    monkeypatch.setattr(feature_matrix, "LARGE_MATRIX", large)
     parts = [np.arange(8.0), np.arange(8) % 2 == 0, np.arange(8, dtype=np.int32) ** 2]
     assert feature_matrix.side_by_side(parts, 8).tolist() == np.stack(parts, 1).tolist()
 
@@ -225,6 +241,9 @@ def test_numbers_whose_sum_is_too_large_are_still_numbers(tmp_path):
         'id,label\n"7",a\n8,?\n',
         "id,label\n12345678901234567890,a\n2,b\n",
         "id,label\n0,a\n0.5,b\n",
+        "id,label\n7,a\nid,label\n8,b\n",
+        "id,label\nx,a\nid,label\ny,b\n",
+        "nan,label\n1,a\nnan,label\n2,b\n",
     ],
 )
 def test_both_readers_read_the_same_labels(tmp_path, monkeypatch, text):

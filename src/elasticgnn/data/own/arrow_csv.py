@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +34,17 @@ NEWLINE = np.uint8(ord("\n"))
 
 @dataclass(frozen=True)
 class PlainFile:
-    """The bytes of a table file, its delimiter, and its first row, which stands in `line`."""
+    """The bytes of a table file, its delimiter, and its first row, which stands in `line`.
+
+    begins: that row's place among the bytes.
+    """
 
     path: Path
-    content: Any
+    content: bytes
     delimiter: str
     first: list[str]
     line: int
+    begins: int
     rows: int
 
     def table(
@@ -84,7 +88,24 @@ class PlainFile:
             )
         except (ArrowException, OSError):
             return None
-        return table if table.num_rows == self.rows - has_header > 0 else None
+        if table.num_rows != self.rows - has_header or table.num_rows == 0:
+            return None
+        return None if has_header and self.repeats_header(table) else table
+
+    def repeats_header(self, table: pyarrow.Table) -> bool:
+        """Whether the header stands again further down, as in files put one behind the other.
+
+        Not if one of its words stands above numbers alone, which spares a search of the bytes.
+        """
+        with optional_imports():
+            from pyarrow import types
+
+        for name, column in zip(self.first, table.columns, strict=True):
+            is_word = not is_number(name) and name.lower() not in MISSING
+            if is_word and (types.is_integer(column.type) or types.is_floating(column.type)):
+                return False
+        end = self.content.find(b"\n", self.begins)
+        return self.content.find(b"\n" + self.content[self.begins : end], end) >= 0
 
     def has_leading_zeros(self) -> bool:
         """Whether a number such as 007 occurs, which is another id than 7."""
@@ -123,13 +144,10 @@ def open_plain(path: Path, *, smallest: int = LARGE_FILE) -> PlainFile | None:
     if b"\0" in content[:4096] or delimiter == ";" or not text.strip() or text.count('"') % 2:
         return None
     first = [cell.strip() for cell in next(csv.reader(io.StringIO(text), delimiter=delimiter))]
-    repeats = end >= 0 and content.find(b"\n" + content[start:end], end) >= 0
-    if repeats and not all(map(is_number, first)):
-        return None  # a header again
     signs = np.frombuffer(content, dtype=np.uint8)
     ends = sum(int(np.count_nonzero(part == NEWLINE)) for part in blocks(signs))
     rows = ends + (not content.endswith(b"\n")) - (line - 1)
-    return PlainFile(path, content, delimiter, first, line, rows) if len(first) > 1 else None
+    return PlainFile(path, content, delimiter, first, line, start, rows) if len(first) > 1 else None
 
 
 def first_row(content: bytes, *, comments: bool) -> tuple[int, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -18,6 +20,7 @@ from elasticgnn.features import SparseFeatures
 CLASS_COLUMNS = ("label", "class")
 DENSE_SHARE = 0.25  # a table with fewer non-zero cells than this is kept sparse
 BLOCK = 4096  # rows
+LARGE_MATRIX = 1_000_000  # values from which on several threads fill it
 MOST_WORDS = 100  # different ones of a column, beyond which they are names and no categories
 
 
@@ -136,10 +139,18 @@ class MatrixBuilder:
 def side_by_side(parts: Sequence[NDArray[np.generic]], count: int) -> NDArray[np.float32]:
     """Columns as a matrix (count, columns), filled by blocks of rows that stay in the cache."""
     values = np.empty((count, len(parts)), dtype=np.float32)
-    for start in range(0, count, BLOCK):
+
+    def fill(start: int) -> None:
         rows = slice(start, start + BLOCK)
         for place, part in enumerate(parts):
             values[rows, place] = part[rows]
+
+    starts = range(0, count, BLOCK)
+    if values.size < LARGE_MATRIX:
+        deque(map(fill, starts), maxlen=0)
+        return values
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:  # numpy copies without the lock
+        deque(threads.map(fill, starts), maxlen=0)
     return values
 
 
