@@ -216,6 +216,12 @@ def test_columns_are_put_side_by_side_over_many_blocks(monkeypatch, large):
     monkeypatch.setattr(feature_matrix, "LARGE_MATRIX", large)
     parts = [np.arange(8.0), np.arange(8) % 2 == 0, np.arange(8, dtype=np.int32) ** 2]
     assert feature_matrix.side_by_side(parts, 8).tolist() == np.stack(parts, 1).tolist()
+    for kind in (np.float64, np.float32, np.int32):
+        alike = [np.arange(8, dtype=kind), np.arange(16, dtype=kind)[::2] ** 2]
+        for columns in (alike, [part.copy() for part in alike]):
+            found = feature_matrix.side_by_side(columns, 8)
+            assert found.tolist() == np.stack(alike, 1).tolist()
+            assert found.dtype == np.float32
 
 
 def test_numbers_whose_sum_is_too_large_are_still_numbers(tmp_path):

@@ -37,7 +37,7 @@ class Columns(Protocol):
     count: int  # of rows
 
     def numbers(self, position: int) -> Numbers | None:
-        """The column as finite numbers, NaN where empty; None where it holds words."""
+        """The column as numbers, NaN where empty; None where it holds words."""
 
     def words(self, position: int) -> list[str]:
         """The column as text, empty where missing."""
@@ -59,16 +59,12 @@ class TextColumns:
         return ["" if is_missing(cell) else cell for cell in cells]
 
     def numbers(self, position: int) -> Numbers | None:
-        """The column as finite numbers, NaN where empty; None where it holds words."""
+        """The column as numbers, NaN where empty; None where it holds words."""
         cells = self.words(position)
         try:
-            values = np.array([cell or "nan" for cell in cells], dtype=np.float64)
+            return np.array([cell or "nan" for cell in cells], dtype=np.float64)
         except ValueError:
             return self.numbers_or_words(cells, position)
-        beyond = np.flatnonzero(~(np.abs(np.nan_to_num(values, posinf=np.inf)) <= LARGEST))
-        if beyond.size:
-            raise self.refuse(int(beyond[0]), position, "a feature must be a finite number")
-        return values
 
     def numbers_or_words(self, cells: list[str], position: int) -> Numbers | None:
         """What a column with words is: truth values, words, or numbers with a slip in them."""
@@ -107,7 +103,7 @@ class ArrowColumns:
         return ["" if is_missing(text) else text for text in texts]
 
     def numbers(self, position: int) -> Numbers | None:
-        """The column as finite numbers, NaN where empty; None where it holds words."""
+        """The column as numbers, NaN where empty; None where it holds words."""
         with optional_imports():
             import pyarrow
 
@@ -123,7 +119,6 @@ class ArrowColumns:
                 return np.full(self.count, np.nan)
             return self.numbers_of_text(position)
         values: Numbers = column.to_numpy()
-        self.check_finite(values, position)
         return values
 
     def numbers_of_text(self, position: int) -> Numbers | None:
@@ -132,17 +127,6 @@ class ArrowColumns:
         assert self.names is not None
         line = range(self.first_row, self.first_row + self.count)
         return TextColumns(Table(self.path, (self.names[position],), rows, line)).numbers(0)
-
-    def check_finite(self, values: Numbers, position: int) -> None:
-        """Refuses infinity and what float32 cannot hold; NaN is a missing value."""
-        if values.dtype.kind in "iu":
-            return
-        if values.dtype == np.float32 and all_finite(values):
-            return
-        beyond = np.abs(values) > LARGEST
-        if beyond.any():
-            row = int(np.flatnonzero(beyond)[0])
-            raise self.refuse(row, position, "a feature must be a finite number")
 
     def refuse(self, row: int, position: int, rule: str) -> ValueError:
         """What is wrong with one cell."""
@@ -178,9 +162,20 @@ def coded_texts(column: pyarrow.ChunkedArray) -> tuple[list[str], NDArray[np.int
 
 
 def all_finite(values: Numbers) -> bool:
-    """Whether the sum is finite, which is quicker than to look at each; False may be too large."""
-    with np.errstate(over="ignore"):
-        return bool(np.isfinite(values.sum()))
+    """Whether float32 holds each value; in doubt False, which is quicker than to look at each."""
+    if values.dtype.kind in "iu":
+        return True
+    if values.dtype == np.float32:
+        with np.errstate(over="ignore"):
+            return bool(np.isfinite(values.sum()))
+    return bool(values.max() <= LARGEST and values.min() >= -LARGEST)
+
+
+def check_finite(columns: Columns, values: Numbers, position: int) -> None:
+    """Refuses infinity and what float32 cannot hold; NaN is a missing value."""
+    beyond = np.flatnonzero(np.abs(values) > LARGEST)
+    if beyond.size:
+        raise columns.refuse(int(beyond[0]), position, "a feature must be a finite number")
 
 
 def counts_rows(columns: Columns, position: int) -> bool:

@@ -10,11 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from elasticgnn.data.own.columns import Columns, all_finite, codes_of, counts_rows
+from elasticgnn.data.own.arrow_csv import has_pyarrow
+from elasticgnn.data.own.columns import Columns, all_finite, check_finite, codes_of, counts_rows
 from elasticgnn.data.own.edge_table import ROWS
 from elasticgnn.data.own.ids import Ids
 from elasticgnn.data.own.records import FeatureRows
 from elasticgnn.data.own.table import short
+from elasticgnn.extras import optional_imports
 from elasticgnn.features import SparseFeatures
 
 CLASS_COLUMNS = ("label", "class")
@@ -74,8 +76,11 @@ class MatrixBuilder:
         if numbers is None:
             self.add_words(position)
             return
-        whole = numbers.dtype.kind in "iu" or all_finite(numbers)
-        holes = np.flatnonzero(np.isnan(numbers)) if not whole else np.empty(0, dtype=np.int64)
+        if all_finite(numbers):
+            self.parts.append((self.name(position), numbers))
+            return
+        check_finite(self.columns, numbers, position)
+        holes = np.flatnonzero(np.isnan(numbers))
         if len(holes) == len(numbers):
             self.note(position, "is empty and is not used")
             return
@@ -139,19 +144,40 @@ class MatrixBuilder:
 def side_by_side(parts: Sequence[NDArray[np.generic]], count: int) -> NDArray[np.float32]:
     """Columns as a matrix (count, columns), filled by blocks of rows that stay in the cache."""
     values = np.empty((count, len(parts)), dtype=np.float32)
-
-    def fill(start: int) -> None:
+    starts = range(0, count, BLOCK)
+    if values.size >= LARGE_MATRIX and is_batch(parts):
+        fill_by_threads(values, parts, starts)
+        return values
+    for start in starts:
         rows = slice(start, start + BLOCK)
         for place, part in enumerate(parts):
             values[rows, place] = part[rows]
-
-    starts = range(0, count, BLOCK)
-    if values.size < LARGE_MATRIX:
-        deque(map(fill, starts), maxlen=0)
-        return values
-    with ThreadPoolExecutor(torch.get_num_threads()) as threads:  # numpy copies without the lock
-        deque(threads.map(fill, starts), maxlen=0)
     return values
+
+
+def is_batch(parts: Sequence[NDArray[np.generic]]) -> bool:
+    """Whether pyarrow can put the columns side by side: numbers of one kind, without gaps."""
+    kinds = {part.dtype for part in parts}
+    usual = len(kinds) == 1 and kinds.pop().kind in "fiu"
+    return usual and has_pyarrow() and all(part.flags.c_contiguous for part in parts)
+
+
+def fill_by_threads(
+    values: NDArray[np.float32], parts: Sequence[NDArray[np.generic]], starts: range
+) -> None:
+    """Fills blocks of rows by pyarrow's loops, which do not hold Python's lock as numpy's do."""
+    with optional_imports():
+        import pyarrow
+
+    names = [str(place) for place in range(len(parts))]
+    batch = pyarrow.RecordBatch.from_arrays([pyarrow.array(part) for part in parts], names)
+
+    def fill(start: int) -> None:
+        block = batch.slice(start, BLOCK).to_tensor(row_major=True)
+        values[start : start + BLOCK] = block.to_numpy()
+
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:
+        deque(threads.map(fill, starts), maxlen=0)
 
 
 def stored(values: NDArray[np.float32]) -> torch.Tensor | SparseFeatures:
