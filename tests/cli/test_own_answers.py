@@ -153,3 +153,31 @@ def test_sets_are_only_given_by_tuned_models(files, capsys):
     where = (files / "edges.csv", "--features", files / "features.csv")
     assert run("predict", files / "m.safetensors", *where, "--coverage", 0.9) == 2
     assert "coverage must be asked of a model that `train` has tuned" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [("--metric", "auc"), ("--minutes", 2)])
+@pytest.mark.parametrize("settings", [("--model", "gcn"), ("--tune", "off")])
+def test_options_of_a_comparison_are_not_dropped_in_silence(files, capsys, option, settings):
+    own = ("--edges", files / "edges.csv", "--labels", files / "labels.csv")
+    assert run("train", *own, *settings, *option) == 2
+    assert f"{option[0]} must go with a comparison of models" in capsys.readouterr().err
+    assert run("train", "cora", *option) == 2
+
+
+def test_files_unlike_those_of_the_training_are_said(files, capsys):
+    model = files / "m.safetensors"
+    assert train(files, "-o", model) == 0
+    edges = (files / "edges.csv").read_text()
+    (files / "light.csv").write_text("\n".join(row.rsplit(",", 1)[0] for row in edges.split()))
+    (files / "bare.csv").write_text((files / "features.csv").read_text().split("\n", 1)[1])
+    notes = {
+        ("edges.csv", "features.csv"): set(),
+        ("light.csv", "features.csv"): {"edges are unweighted, the model knows weighted ones"},
+        ("edges.csv", "bare.csv"): {"features have no names: the model takes their columns in"},
+    }
+    for (graph, features), said in notes.items():
+        capsys.readouterr()
+        assert run("predict", model, files / graph, "--features", files / features) == 0
+        printed = capsys.readouterr().err
+        assert all(note in printed for note in said)
+        assert ("weighted" in printed or "no names" in printed) == bool(said)

@@ -66,6 +66,11 @@ def test_each_fold_is_once_the_test():
     assert all(split.sizes == (60, 20, 20) for split in splits)
 
 
+def test_two_folds_are_too_few_to_train_validate_and_test():
+    with pytest.raises(ValueError, match="folds must be >= 3 to train, validate and test, got 2"):
+        own_splits(marked(), Splitting(folds=2), 0)
+
+
 @pytest.mark.parametrize(
     ("columns", "splitting", "message"),
     [
@@ -74,6 +79,8 @@ def test_each_fold_is_once_the_test():
         ({"g": ["x"] * 100}, {"groups": "g"}, "groups must be at least 5 different ones, got 1"),
         ({"t": ["soon"] * 100}, {"time": "t"}, "numbers or dates like 2024-01-31"),
         ({"t": [""] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),
+        ({"t": ["nan"] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),
+        ({"g": ["NA"] * 100}, {"groups": "g"}, "must be filled for labelled nodes, got none of 0"),
         ({}, {"groups": "g"}, "labels must have a column 'g'"),
     ],
 )

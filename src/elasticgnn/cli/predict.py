@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,7 +44,7 @@ def predict(
     The columns: node, class, role (trained on, held out, unknown), probability, moved, and each
     class's probability. Edges are a table source,target[,weight], features one with id and numbers.
     Features are found by the names of their columns. --coverage needs a model that was tuned.
-    A model of --target number writes node, value, moved, and the ends of an interval.
+    A model of --target number writes node, value, role, moved, and the ends of an interval.
     Example: elasticgnn predict m.st edges.csv --features features.csv --coverage 0.9 -o out.csv
     """
     from elasticgnn.files import check_output, write_whole
@@ -90,7 +91,7 @@ def write_numbers(
 
     rows = number_rows(trained, task, 0.9 if coverage is None else coverage)
     if as_json:
-        say(json.dumps({"predictions": rows}))
+        say(json.dumps({"predictions": [finite(row) for row in rows]}))
     if output is not None:
         write_whole(output, as_csv(rows))
         if not as_json:
@@ -100,22 +101,33 @@ def write_numbers(
 
 
 def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[dict[str, object]]:
-    """One row per node: its number, how far neighbours moved it, and its interval."""
+    """One row per node: its number, its role, how far neighbours moved it, and its interval."""
+    from elasticgnn.training.roles import node_roles
     from elasticgnn.training.tuning.calibration import threshold
 
     half = threshold(trained.interval_scores, coverage)
     said = trained.predict_numbers(task)
     ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
+    roles = node_roles(trained, task) or [""] * task.num_nodes
     return [
         {
             "node": node,
             "value": float(f"{value:.7g}"),
+            "role": role,
             "moved": float(f"{moved:.7g}"),
             "low": float(f"{value - half:.7g}"),
             "high": float(f"{value + half:.7g}"),
         }
-        for node, value, moved in zip(ids, said.value.tolist(), said.moved.tolist(), strict=True)
+        for node, role, value, moved in zip(
+            ids, roles, said.value.tolist(), said.moved.tolist(), strict=True
+        )
     ]
+
+
+def finite(row: dict[str, object]) -> dict[str, object]:
+    """The row with null for an interval without end, which JSON has no number for."""
+    endless = (-math.inf, math.inf)
+    return {name: None if value in endless else value for name, value in row.items()}
 
 
 def read(

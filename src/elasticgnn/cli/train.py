@@ -185,6 +185,7 @@ def train(
         asked = TuneRequest(minutes, metric, seed, splitting, weighted)
         train_tuned(task, asked, output, page, as_json)
         return
+    refuse_unheard(context, given)
     if is_given(context, "folds") or splitting.columns:
         from elasticgnn.training.own_splits import own_splits
 
@@ -211,6 +212,17 @@ def is_balanced(class_weights: str, metric: str) -> bool:
     if class_weights not in ("auto", "none", "balanced"):
         raise ValueError(f"class-weights must be auto, none or balanced, got {class_weights!r}")
     return class_weights == "balanced" or (class_weights == "auto" and metric in ("balanced", "f1"))
+
+
+def refuse_unheard(context: typer.Context, given: list[str]) -> None:
+    """Refuses options that only a comparison of models would look at."""
+    for option in ("metric", "minutes"):
+        if is_given(context, option):
+            why = f"--{given[0].replace('_', '-')}" if given else "none"
+            raise ValueError(
+                f"--{option} must go with a comparison of models (own files, no settings), "
+                f"got {why} beside it"
+            )
 
 
 def is_given(context: typer.Context, option: str) -> bool:

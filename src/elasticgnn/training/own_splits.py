@@ -24,7 +24,9 @@ def own_splits(task: NodeTask, splitting: Splitting, seed: int) -> list[Split]:
         return [parts_split(known, *(parts == name for name in ("train", "val", "test")))]
     if splitting.time is not None:
         return [by_order(known[np.argsort(moments_of(task, splitting, known), kind="stable")])]
-    count = max(splitting.folds, 3)
+    count = splitting.folds
+    if count < 3:
+        raise ValueError(f"folds must be >= 3 to train, validate and test, got {count}")
     if splitting.groups is not None:
         part = group_parts(texts_of(task, splitting.groups, known), count, rng)
     else:

@@ -103,9 +103,15 @@ class TrainedModel:
     def with_known_columns(self, task: NodeTask) -> NodeTask:
         """The task with the columns the model was trained on, by name where both have names.
 
-        Columns the model does not know are left out, and a note says so. Stand-ins have a column
-        for each node the model was trained on.
+        Columns the model does not know are left out, and a note says so, as of a graph that has
+        weights where that of the training had none. Stand-ins have a column for each node the
+        model was trained on.
         """
+        known = self.known_columns(task)
+        return replace(known, notes=(*known.notes, *unlike_training(self, task)))
+
+    def known_columns(self, task: NodeTask) -> NodeTask:
+        """The task with the columns the model was trained on."""
         if self.nodes is not None:
             return columns_by_id(task, self.nodes)
         if task.made_features:
@@ -164,11 +170,22 @@ def trained_on(
         task.num_features,
         {"name": task.name, "fingerprint": task.fingerprint},
         node_names(task) if task.made_features else None,
-        facts or {},
+        {**(facts or {}), "weighted": not task.graph.is_unweighted},
         task.feature_names,
         categories=task.categories,
         fill=medians(task),
     )
+
+
+def unlike_training(trained: TrainedModel, task: NodeTask) -> list[str]:
+    """Notes on what the model meets otherwise than in training, and goes on with."""
+    notes, weighted = [], not task.graph.is_unweighted
+    if trained.facts.get("weighted", weighted) != weighted:
+        had = "unweighted" if weighted else "weighted"
+        notes.append(f"edges are {'' if weighted else 'un'}weighted, the model knows {had} ones")
+    if trained.feature_names and task.feature_names is None and not task.made_features:
+        notes.append("features have no names: the model takes their columns in order")
+    return notes
 
 
 def medians(task: NodeTask) -> tuple[float, ...] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
+from elasticgnn.data.own.table import is_missing
 
 Array = NDArray[np.int64]
 PARTS = {
@@ -56,7 +57,8 @@ def texts_of(task: NodeTask, column: str, nodes: Array) -> list[str]:
     """What the column says of the nodes; every one must have a word."""
     if column not in task.label_columns:
         raise ValueError(f"labels must have a column {column!r}, got {list(task.label_columns)}")
-    texts = [task.label_columns[column][node] for node in nodes.tolist()]
+    listed = task.label_columns[column]
+    texts = ["" if is_missing(listed[node]) else listed[node] for node in nodes.tolist()]
     if "" in texts:
         ids = task.node_ids or range(task.num_nodes)
         node = ids[int(nodes[texts.index("")])]
