@@ -133,6 +133,32 @@ def test_both_readers_leave_out_a_header_that_stands_again(tmp_path, monkeypatch
         assert len(rows.notes) == bool(again)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_ids_below_an_unknown_name_are_said(tmp_path, reader, ending):
+    """Where `rank` happens to hold other nodes' ids, each node would get a foreign row."""
+    paths = write(tmp_path, edges=EDGES, features="rank,node_no,x\na,b,1\nb,a,2\nc,d,3\nd,c,4\n")
+    features = tmp_path / f"f.{ending}"
+    table = pandas.read_csv(paths["features"])
+    table.to_csv(features, index=False) if ending == "csv" else table.to_parquet(features)
+    said = f"f.{ending}: column 'rank' is read as the id (--id-column names another)"
+    assert said in read_task(paths["edges"], features).notes
+    named = read_task(paths["edges"], features, layout=TableLayout(id="node_no"))
+    assert not any("read as the id" in note for note in named.notes)
+
+
+@pytest.mark.parametrize("header", ["id,label", "label,id", "account,fraud"])
+def test_columns_of_labels_stand_in_any_order(tmp_path, header):
+    rows = [("n1", "x"), ("n2", "y"), ("n3", "x")]
+    swapped = header.startswith("label")
+    lines = [",".join(reversed(row) if swapped else row) for row in rows]
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join([header, *lines]))
+    found = read_label_table(path)
+    assert list(zip(found.ids.tolist(), found.names, strict=True)) == rows
+    guessed = any("column 'account' is read as the id" in note for note in found.notes)
+    assert guessed == header.startswith("account")
+
+
 def test_large_plain_files_take_the_quick_way(tmp_path, monkeypatch):
     """Without lists of text: the careful reader is not even called."""
     monkeypatch.setattr("elasticgnn.data.own.edge_table.read_lines", None)

@@ -9,7 +9,7 @@ from elasticgnn.data.own.columns import ArrowColumns, Columns, TextColumns
 from elasticgnn.data.own.edge_table import typed_ids
 from elasticgnn.data.own.feature_matrix import feature_matrix
 from elasticgnn.data.own.ids import Ids, all_differ, id_array
-from elasticgnn.data.own.layout import USUAL, TableLayout, chosen, find_name, headed
+from elasticgnn.data.own.layout import USUAL, TableLayout, chosen, find_name, guessed_id, headed
 from elasticgnn.data.own.records import FeatureRows
 from elasticgnn.data.own.table import (
     Table,
@@ -34,7 +34,7 @@ def read_feature_table(path: Path, layout: TableLayout = USUAL) -> FeatureRows:
     id_column = chosen(table, layout.id, IDS) or 0
     ids = id_array(id_cells(table, id_column))
     found = features_beside(TextColumns(table), ids, id_column, layout)
-    return with_notes(found, table.notes)
+    return with_notes(found, (*table.notes, *guessed_id(table, id_column, layout.id, IDS)))
 
 
 def with_notes(found: FeatureRows, notes: tuple[str, ...]) -> FeatureRows:
@@ -83,9 +83,11 @@ def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
     columns = ArrowColumns(path, content, plain.line + has_header)
     columns.names = header if has_header else None
     try:
-        return matrix_of(columns, ids, id_column, len(header), layout)
+        found = matrix_of(columns, ids, id_column, len(header), layout)
     except ValueError:  # the careful reader says what is wrong, and in which row
         return None
+    table = Table(path, columns.names, [], [])
+    return with_notes(found, (*guessed_id(table, id_column, layout.id, IDS),))
 
 
 def matrix_of(
@@ -103,13 +105,15 @@ def parquet_features(path: Path, layout: TableLayout) -> FeatureRows:
     content = open_parquet(path)
     columns = ArrowColumns(path, content)
     header = tuple(content.column_names)
-    id_column = chosen(Table(path, header, [], []), layout.id, IDS) or 0
+    named = Table(path, header, [], [])
+    id_column = chosen(named, layout.id, IDS) or 0
     ids = typed_ids(content.column(id_column))
     if ids is None or not all_differ(ids):
         rows = [[text] for text in columns.words(id_column)]
         table = Table(path, (header[id_column],), rows, range(1, len(rows) + 1))
         ids = id_array(id_cells(table, 0))
-    return matrix_of(columns, ids, id_column, len(header), layout)
+    found = matrix_of(columns, ids, id_column, len(header), layout)
+    return with_notes(found, (*guessed_id(named, id_column, layout.id, IDS),))
 
 
 def looks_like_feature_header(table: Table) -> bool:

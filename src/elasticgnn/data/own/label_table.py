@@ -14,6 +14,7 @@ from elasticgnn.data.own.layout import (
     USUAL,
     TableLayout,
     chosen,
+    guessed_id,
     headed,
     position_of,
     unused_columns,
@@ -55,7 +56,11 @@ def read_label_table(path: Path, layout: TableLayout = USUAL) -> LabelRows:
         table.line,
         table.column_name(label_column),
         table.column_name(id_column),
-        (*table.notes, *unused_columns(table, used)),
+        (
+            *table.notes,
+            *guessed_id(table, id_column, layout.id, IDS),
+            *unused_columns(table, used),
+        ),
         {name: [cells[k] for cells in table.rows] for name, k in further.items()},
     )
 
@@ -120,6 +125,8 @@ def looks_like_label_header(table: Table) -> bool:
     """Whether the first row names columns."""
     first = [plain_name(cell).lower() for cell in table.rows[0]]
     if first[0] in IDS or any(cell in LABELS for cell in first[1:]):
+        return True
+    if first[0] in LABELS and any(cell in IDS for cell in first[1:]):
         return True
     if len(table.rows) < 2 or any(is_number(cell) or is_missing(cell) for cell in first):
         return False

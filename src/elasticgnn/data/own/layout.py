@@ -77,6 +77,15 @@ def chosen(table: Table, asked: str | None, names: tuple[str, ...]) -> int | Non
     return None if table.header is None else find_name(table.header, names)
 
 
+def guessed_id(table: Table, position: int, asked: str | None, names: tuple[str, ...]) -> list[str]:
+    """A note on ids below an unknown name: where others are meant, nodes get foreign rows."""
+    header = table.header
+    if header is None or asked is not None or header[position].lower() in names:
+        return []
+    said = f"column {table.column_name(position)} is read as the id (--id-column names another)"
+    return [f"{table.path.name}: {said}"]
+
+
 def unused_columns(table: Table, used: set[int | None]) -> tuple[str, ...]:
     """A note that names the columns nobody asked for, the first few of them."""
     unused = [position for position in range(table.width) if position not in used]
