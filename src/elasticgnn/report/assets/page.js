@@ -18,7 +18,8 @@ function folded(table) {
 }
 
 function heading(name) {
-  return name.replace(/^([a-z]+)(\d+)$/, (_, word, number) => `${word[0].toUpperCase()}${word.slice(1)} ${number}`);
+  return name.replace(/^([a-z]+)(\d+)(?:-(\d+))?$/, (_, word, number, units) =>
+    `${word[0].toUpperCase()}${word.slice(1)} ${number}${units ? `, ${units} units` : ""}`);
 }
 
 function overviewCard(study) {
