@@ -48,8 +48,11 @@ def memory(record: Record) -> str:
             if stage not in job:
                 continue
             peaks = " and ".join(f"{peak / GIGABYTE:.2f} GB" for peak in job[stage]["peaks"])
-            rows.append([f"{job['edges']:,}", title, peaks, f"{job[stage]['seconds']:.0f} s"])
-    return table("edges | stage | peak of each process | seconds, start included", rows)
+            work = " and ".join(f"{cpu:.0f} s" for cpu in job[stage].get("cpu", ())) or "–"
+            clock = f"{job[stage]['seconds']:.0f} s"
+            rows.append([f"{job['edges']:,}", title, peaks, work, clock])
+    head = "edges | stage | peak of each process | of the processor | by the clock, start included"
+    return table(head, rows)
 
 
 def memory_ratios(record: Record) -> str:

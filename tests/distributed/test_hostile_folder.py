@@ -99,6 +99,9 @@ MANIFESTS = {
     "names as a number": {"class_names": 3},
     "no such split": {"split_rule": "x", "own_files": False},
     "sparse as text": {"sparse": "yes"},
+    "medians of other columns": {"fill": [0.0]},
+    "medians as words": {"fill": ["a"] * 12},
+    "categories as text": {"categories": "ab"},
     "a list of numbers": [1, 2],
 }
 

@@ -1,11 +1,13 @@
 """Training on partition folders: one result for any number of processes, the single one's."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 
 from distributed_work import MODELS, PLAN, every_model, small_task
 from elasticgnn.cli.__main__ import main
-from elasticgnn.data import paper_split
+from elasticgnn.data import paper_split, read_task
 from elasticgnn.distributed import (
     Checkpoints,
     PartitionFolder,
@@ -14,7 +16,7 @@ from elasticgnn.distributed import (
     write_partition,
 )
 from elasticgnn.nn import ModelSettings, build_model
-from elasticgnn.training import TrainedModel, TrainingPlan, fit
+from elasticgnn.training import TrainedModel, TrainingPlan, fit, trained_on
 from processes import run_together
 
 
@@ -125,3 +127,32 @@ def test_command_saves_a_model_file_that_predicts_on_folder_and_task(folder, tmp
         main(["inspect", str(model), str(folder / "parts")])
     assert not end.value.code
     assert f"{task.graph.num_edges} edges of small" in capsys.readouterr().out
+
+
+def test_model_knows_the_words_and_medians_of_the_columns_as_that_of_one_process(tmp_path):
+    names = [f"n{number}" for number in range(12)]
+    rows = [
+        f"{name},{('red', 'blue')[k % 2]},{'' if k == 5 else k}" for k, name in enumerate(names)
+    ]
+    (tmp_path / "x.csv").write_text("\n".join(["id,colour,size", *rows]))
+    ring = [f"{one},{two}" for one, two in pairwise(names)]
+    (tmp_path / "e.csv").write_text("\n".join(["source,target", *ring]))
+    known = [f"{name},{'ab'[k % 2]}" for k, name in enumerate(names)]
+    (tmp_path / "y.csv").write_text("\n".join(["id,label", *known]))
+    files = [tmp_path / f"{name}.csv" for name in "exy"]
+    task = read_task(*files)
+    assert task.categories
+    write_partition(task, tmp_path / "parts", parts=3, own_files=True)
+    with pytest.raises(SystemExit) as end:
+        main(["train", str(tmp_path / "parts"), "--epochs", "2", "-o", str(tmp_path / "model")])
+    assert not end.value.code
+    found, alone = TrainedModel.load(tmp_path / "model"), trained_on(task, *untrained(task))
+    assert (found.categories, found.fill) == (alone.categories, alone.fill)
+    assert found.feature_names == alone.feature_names
+    assert PartitionFolder(tmp_path / "parts").task().categories == task.categories
+
+
+def untrained(task):
+    settings = ModelSettings("mlp", 4)
+    generator = torch.Generator().manual_seed(0)
+    return build_model(settings, task.num_features, task.num_classes, generator), settings

@@ -135,6 +135,8 @@ def save(
         None,
         known,
         manifest.feature_names,
+        categories=manifest.categories,
+        fill=manifest.fill,
     ).save(path)
 
 

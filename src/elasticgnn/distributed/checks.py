@@ -16,7 +16,7 @@ TYPES = {
     **dict.fromkeys(NUMBERS, int),
     **dict.fromkeys(("name", "fingerprint", "normalization", "method", "split_rule"), str),
     **dict.fromkeys(("sparse", "own_files"), bool),
-    **dict.fromkeys(("class_names", "parts"), list),
+    **dict.fromkeys(("class_names", "parts", "categories"), list),
     "files": dict,
 }
 FRACTIONS = ("weight", "features", "feature_value")  # arrays of other than whole numbers
@@ -45,6 +45,16 @@ def check_sums(content: Mapping[str, Any]) -> None:
             f"{nodes} nodes with {neighbours} neighbours in parts of a graph of "
             f"{content['num_nodes']} nodes and {content['num_edges']} edges"
         )
+
+
+def check_fill(content: Mapping[str, Any]) -> None:
+    """Refuses medians that are not a number for each column of the features."""
+    fill, width = content.get("fill"), content["num_features"]
+    if fill is None:
+        return
+    numbers = isinstance(fill, list) and all(type(one) in (int, float) for one in fill)
+    if not numbers or len(fill) != width:
+        raise ValueError(f"fill that is not {width} numbers")
 
 
 def check_kind(array: NDArray[Any], name: str, path: Path) -> None:

@@ -163,8 +163,9 @@ class PartitionFolder:
         numbers = range(len(self.manifest.parts))
         parts = [self.part(number) for number in numbers]
         features = joined([self.features(number) for number in numbers])
-        graph, names = whole_graph(parts, self.manifest), self.manifest.feature_names
-        return replace(self.outline, graph=graph, features=features, feature_names=names)
+        m = self.manifest
+        names = {"feature_names": m.feature_names, "categories": m.categories}
+        return replace(self.outline, graph=whole_graph(parts, m), features=features, **names)
 
 
 def whole_graph(parts: list[Part], manifest: Manifest) -> Graph:

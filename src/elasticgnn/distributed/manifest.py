@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from elasticgnn.distributed.checks import check_content, check_sums
+from elasticgnn.distributed.checks import check_content, check_fill, check_sums
 from elasticgnn.files import write_whole
 
 FORMAT = "elasticgnn partition 1"
@@ -49,6 +49,8 @@ class Manifest:
     own_files: bool  # 60/20/20 splits instead of the paper's
     files: Mapping[str, str]
     parts: tuple[PartEntry, ...]
+    categories: tuple[str, ...] = ()  # of words among the features, as the model file has them
+    fill: tuple[float, ...] | None = None  # what stands for a missing value in each column
 
     @property
     def digest(self) -> str:
@@ -84,11 +86,13 @@ def read_manifest(folder: Path) -> Manifest:
         for each in (content, *content["parts"]):
             check_content(each)
         check_sums(content)
+        check_fill(content)
         parts = tuple(PartEntry(**entry) for entry in content.pop("parts"))
         names = tuple(content.pop("class_names"))
-        columns = content.pop("feature_names")
-        columns = None if columns is None else tuple(columns)
-        return Manifest(**content, class_names=names, feature_names=columns, parts=parts)
+        lists = {name: content.pop(name, None) for name in ("feature_names", "fill")}
+        further = {name: None if one is None else tuple(one) for name, one in lists.items()}
+        further["categories"] = tuple(content.pop("categories", ()))
+        return Manifest(**content, class_names=names, parts=parts, **further)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} must be of format {FORMAT!r}, got: {error}") from None
 

@@ -13,6 +13,7 @@ from elasticgnn.data import NodeTask
 from elasticgnn.distributed.assignment import partition
 from elasticgnn.distributed.part import Part, cut_parts
 from elasticgnn.features import SparseFeatures
+from elasticgnn.training.trained_model import medians
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -78,6 +79,8 @@ class TaskSource:
             "feature_names": task.feature_names,
             "sparse": isinstance(task.features, SparseFeatures),
             "split_rule": task.split_rule,
+            "categories": task.categories,
+            "fill": medians(task),
         }
 
     @property
