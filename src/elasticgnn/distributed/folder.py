@@ -164,7 +164,7 @@ class PartitionFolder:
         parts = [self.part(number) for number in numbers]
         features = joined([self.features(number) for number in numbers])
         m = self.manifest
-        names = {"feature_names": m.feature_names, "categories": m.categories}
+        names: dict[str, Any] = {"feature_names": m.feature_names, "categories": m.categories}
         return replace(self.outline, graph=whole_graph(parts, m), features=features, **names)
 
 

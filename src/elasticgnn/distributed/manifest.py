@@ -90,7 +90,9 @@ def read_manifest(folder: Path) -> Manifest:
         parts = tuple(PartEntry(**entry) for entry in content.pop("parts"))
         names = tuple(content.pop("class_names"))
         lists = {name: content.pop(name, None) for name in ("feature_names", "fill")}
-        further = {name: None if one is None else tuple(one) for name, one in lists.items()}
+        further: dict[str, Any] = {
+            name: None if one is None else tuple(one) for name, one in lists.items()
+        }
         further["categories"] = tuple(content.pop("categories", ()))
         return Manifest(**content, class_names=names, parts=parts, **further)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
