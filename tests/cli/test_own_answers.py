@@ -37,6 +37,26 @@ def train(files, *words, labels="labels.csv"):
     return run("train", *own, "--labels", files / labels, *QUICK, *words)
 
 
+def test_columns_of_any_size_train_alike_with_given_settings(files, capsys):
+    """One in thousands drowned the others, and the model learned nothing of use."""
+    rows = (files / "features.csv").read_text().splitlines()[1:]
+    cells = [row.split(",") for row in rows]
+    wide = [",".join([*row[:3], str(1e4 * int(row[3]) + 7e5)]) for row in cells]
+    (files / "wide.csv").write_text("\n".join(["id,a,b,c", *wide]))
+    answers = []
+    for name in ("features.csv", "wide.csv"):
+        own = ("--edges", files / "edges.csv", "--features", files / name)
+        words = ("--labels", files / "labels.csv", "--model", "mlp", "--splits", 1, "--epochs", 30)
+        model = files / f"{name}.safetensors"
+        assert run("train", *own, *words, "-o", model) == 0
+        capsys.readouterr()
+        assert run("predict", model, files / "edges.csv", "--features", files / name) == 0
+        printed = csv.DictReader(capsys.readouterr().out.splitlines())
+        answers.append([float(row["p(yes)"]) for row in printed])
+    assert answers[0] == pytest.approx(answers[1], abs=0.01)
+    assert sum((said > 0.5) == (k >= 30) for k, said in enumerate(answers[1])) >= 58
+
+
 def test_no_better_than_the_majority_is_a_warning(files, capsys):
     labels = "".join(f"n{k},{'rare' if k % 6 == 0 else 'usual'}\n" for k in range(60))
     (files / "labels.csv").write_text("id,label\n" + labels)

@@ -130,6 +130,7 @@ def train(
     from elasticgnn.files import check_output
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import Splitting, TrainingPlan
+    from elasticgnn.training.preparation import prepared_own
 
     kind: Any = model  # ModelSettings refuses unknown names
     measure: Any = norm
@@ -192,10 +193,11 @@ def train(
         chosen = own_splits(task, splitting, seed)
     else:
         chosen = draw_splits(task, splits, seed, own=edges is not None)
-    repeated = run(task, settings, plan, chosen, seed, shown=not as_json)
+    ready, preparation = (task, None) if edges is None else prepared_own(task)
+    repeated = run(ready, settings, plan, chosen, seed, shown=not as_json)
     facts = describe(task, repeated, seed, by_id=edges is not None)
     if output is not None or page is not None:
-        best = best_model(task, repeated, facts)
+        best = replace(best_model(task, repeated, facts), preparation=preparation)
         facts |= kept(best, task, output, page)
     report(facts, as_json)
 

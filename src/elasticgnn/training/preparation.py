@@ -26,6 +26,14 @@ class Preparation:
         return replace(task, features=features)
 
 
+def prepared_own(task: NodeTask) -> tuple[NodeTask, Preparation | None]:
+    """A task of one's own files with prepared features, and how; stand-ins stay as they are."""
+    if task.made_features:
+        return task, None
+    preparation = fit_preparation(task.features)
+    return preparation.apply(task), preparation
+
+
 def scaled(
     features: Tensor | SparseFeatures, center: Tensor, scale: Tensor
 ) -> Tensor | SparseFeatures:

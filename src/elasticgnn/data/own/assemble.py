@@ -100,7 +100,7 @@ def feature_notes(features: FeatureRows | None) -> tuple[str, ...]:
         return features.notes
     return (
         *features.notes,
-        f"{features.path.name}: values reach {largest:.3g}; scaled to about 1 they train better",
+        f"{features.path.name}: values reach {largest:.3g}; `train` scales them, `fit` does not",
     )
 
 
