@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
 from elasticgnn.graph import grid_graph
-from elasticgnn.graph.edge_blocks import count_blocks
+from elasticgnn.graph.edge_tiles import count_blocks
 from elasticgnn.kernels import native
 from elasticgnn.operator import wide
 from elasticgnn.problem import PENALTIES
@@ -75,8 +75,8 @@ def test_any_graph(graph, width, lambda1, steps):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_graphs_in_several_blocks_equal_the_reference(weighted):
-    for nodes, edges, blocks in ((5000, 25_000, 2), (1000, 30_000, 4), (500, 40_000, 8)):
+def test_graphs_in_several_tiles_equal_the_reference(weighted):
+    for nodes, edges, blocks in ((5000, 25_000, 4), (900, 30_000, 8), (400, 40_000, 16)):
         graph = random_graph(nodes, edges, weighted=weighted)
         assert count_blocks(nodes, graph.num_edges) == blocks
         x = 2 * normal_rows(nodes, 10)
@@ -118,7 +118,7 @@ def test_bits_of_the_gradient_do_not_depend_on_the_number_of_threads(several_thr
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_dual_stored_past_the_caches_is_the_same(several_threads, dtype, monkeypatch):
-    graph = random_graph(600, 21_000, weighted=True)  # several blocks
+    graph = random_graph(600, 21_000, weighted=True)  # several tiles
     x, penalty = 2 * normal_rows(600, 64).to(dtype), ElasticPenalty(3.0, 3.0)
     results = [value_and_gradient(x, graph, penalty, 3)]
     monkeypatch.setattr(native.tuning, "shared_cache_bytes", 0)
@@ -175,3 +175,61 @@ def test_memory_that_runs_out_is_an_error_not_a_crash(scarce_memory):
     x = (5 * normal_rows(100, 20)).requires_grad_()
     with pytest.raises(MemoryError, match="no memory for the rows"):
         elastic_message_passing(x, random_graph(100, 400), ElasticPenalty(0.1, 1.0), 5)
+
+
+LAZY = {
+    "plain": (0, 32),
+    "three steps": (3, 0),
+    "all steps": (99, 0),
+    "while few are active": (99, 4),
+}
+
+
+@pytest.mark.parametrize("width", [5, 16, 40, 75])
+@pytest.mark.parametrize("lambda1", [0.05, 1.0, 2.0, 30.0])  # from all rows active to none
+@pytest.mark.parametrize("name", LAZY)
+def test_a_lazy_dual_is_the_same_dual(width, lambda1, name, monkeypatch):
+    steps, edges_per_row = LAZY[name]
+    monkeypatch.setattr(native.tuning, "lazy_steps", steps)
+    monkeypatch.setattr(native.tuning, "lazy_edges_per_row", edges_per_row)
+    graph = random_graph(60, 200, weighted=width % 2 == 0)
+    x = 2 * normal_rows(60, width)
+    assert_equals_reference(x.float(), graph, ElasticPenalty(lambda1, 1.5), 8, 2e-5)
+    assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.5), 8, 1e-11)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_the_bits_of_a_lazy_dual_do_not_depend_on_the_number_of_threads(
+    several_threads, name, monkeypatch
+):
+    steps, edges_per_row = LAZY[name]
+    monkeypatch.setattr(native.tuning, "lazy_steps", steps)
+    monkeypatch.setattr(native.tuning, "lazy_edges_per_row", edges_per_row)
+    x, penalty = 2 * normal_rows(2000, 24).float(), ElasticPenalty(3.0, 3.0)
+    results = [value_and_gradient(x, GRAPHS["random"], penalty, 6) for _ in several_threads]
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_hundreds_of_steps_round_no_more_with_a_lazy_dual(monkeypatch):
+    graph, penalty = random_graph(300, 3000), ElasticPenalty(30.0, 3.0)  # no row is active
+    x = 100 + normal_rows(300, 40)
+    exact = elastic_message_passing(x, graph, penalty, 300, implementation="reference")
+
+    def error():
+        out = elastic_message_passing(x.float(), graph, penalty, 300, implementation="fused")
+        return float((out.double() - exact).abs().max())
+
+    lazy = error()
+    monkeypatch.setattr(native.tuning, "lazy_steps", 0)
+    assert lazy < 2 * error()
+
+
+def test_nan_in_one_channel_reaches_its_row_where_the_dual_is_lazy():
+    graph, penalty = random_graph(40, 60), ElasticPenalty(30.0, 1.0)
+    for width in (10, 40):
+        x = normal_rows(40, width).float()
+        x[3, 2] = torch.nan
+        out = elastic_message_passing(x, graph, penalty, 3)
+        exact = elastic_message_passing(x, graph, penalty, 3, implementation="reference")
+        assert torch.equal(out.isnan(), exact.isnan())

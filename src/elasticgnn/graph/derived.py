@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import parts
-from elasticgnn.graph.edge_blocks import EdgeBlocks, block_edges
+from elasticgnn.graph.edge_tiles import EdgeTiles, tile_edges
 from elasticgnn.graph.once import once, once_if_fixed
 from elasticgnn.graph.slots import Slots, build_slots
 
@@ -23,9 +23,9 @@ def norm_bound(graph: "Graph") -> float:
 
 
 @once
-def edge_blocks(graph: "Graph") -> EdgeBlocks:
-    """The edges cut into blocks that threads may take at once."""
-    return block_edges(graph._tail, graph._head, graph.num_nodes)
+def edge_tiles(graph: "Graph") -> EdgeTiles:
+    """The edges cut into tiles that threads may take at once."""
+    return tile_edges(graph._tail, graph._head, graph.num_nodes)
 
 
 @once

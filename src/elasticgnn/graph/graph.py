@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import checks, convert, derived, difference, parts
-from elasticgnn.graph.edge_blocks import EdgeBlocks
+from elasticgnn.graph.edge_tiles import EdgeTiles
 from elasticgnn.graph.merge import Edges, merge_edges
 from elasticgnn.graph.on_device import edges_on_device
 from elasticgnn.graph.once import may_need_gradient
@@ -233,9 +233,9 @@ class Graph:
         """Both directions of every edge; made at the first use."""
         return derived.slots(self)
 
-    def _edge_blocks(self) -> EdgeBlocks:
-        """The edges in blocks of their tails; made at the first use."""
-        return derived.edge_blocks(self)
+    def _edge_tiles(self) -> EdgeTiles:
+        """The edges in tiles; made at the first use."""
+        return derived.edge_tiles(self)
 
     def cast(self, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Weights (m,) and scales (n,) in `dtype`: copies, unless they ask for a gradient."""

@@ -7,7 +7,7 @@ with on a core with 32 KB and 1 MB of its own.
 REORDER_BYTES = 1 << 17  # of node rows: an eighth of a core's own cache, beside the dual's stream
 PACKED_CHUNK = 128  # registers whose dual rows stay in the nearest cache between two visits
 PACKED_WINDOW = 4096  # nodes at most that change places so that equal ones lie together
-ONE_BLOCK_EDGES = 20_000  # below, wide rows need one block: threads would not pay
-MOST_BLOCKS = 8  # of edges (kMostBlocks of kernels/emp/wide/problem.h)
-EDGES_PER_ADDED_ROW = 16  # that must pay for a row which one more block adds
+ONE_TILE_EDGES = 20_000  # below, wide rows need one tile: threads would not pay
+MOST_BLOCKS = 16  # of nodes, whose edges are cut into tiles
+EDGES_PER_VISIT = 8  # that must pay for one more visit of a node's rows
 SOLVER_ONE_THREAD = 50_000  # values of flow below which a second thread costs more than it brings

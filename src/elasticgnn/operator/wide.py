@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from elasticgnn.graph.edge_blocks import EdgeBlocks
+from elasticgnn.graph.edge_tiles import EdgeTiles
 from elasticgnn.kernels import native
 from elasticgnn.operator import general
 from elasticgnn.operator.autograd import propagate_saving
@@ -62,7 +62,7 @@ def propagate_active(request: Request, limit: int | None = None) -> Tensor:
 
 def _route(request: Request, limit: int | None = None) -> "_Wide":
     x, graph = request.x, request.graph
-    slots, blocks = graph._slots, graph._edge_blocks()
+    slots, tiles = graph._slots, graph._edge_tiles()
     weight, scale = (in_memory(table.detach()) for table in graph._cast(x.dtype))
     tables = (slots.start, slots.column, slots.edge, weight, scale)
     sizes = tuple(size.detach() for size in request.sizes)
@@ -70,7 +70,7 @@ def _route(request: Request, limit: int | None = None) -> "_Wide":
     settings = tuple(in_memory(size) for size in (*sizes, *line))
     shape = (len(x), graph.num_edges, 1, x.shape[-1])
     options = (form_number(request.edge_penalty), request.steps)
-    return _Wide(shape, tables, settings, options, blocks, limit)
+    return _Wide(shape, tables, settings, options, tiles, limit)
 
 
 class _Wide(NamedTuple):
@@ -80,7 +80,7 @@ class _Wide(NamedTuple):
     tables: tuple[Tensor, ...]
     sizes: tuple[Tensor, ...]
     options: tuple[int, int]  # form of the projection, steps
-    blocks: EdgeBlocks
+    tiles: EdgeTiles
     limit: int | None
 
     @property
@@ -91,17 +91,17 @@ class _Wide(NamedTuple):
         options = (*self.options, torch.get_num_threads())
         return self.shape, addresses(self.tables), addresses(self.sizes), options
 
-    def block_arguments(self) -> tuple[Any, ...]:
-        return len(self.blocks.first_node) - 1, addresses(self.blocks)
+    def tile_tables(self) -> tuple[int, tuple[int, ...]]:
+        return len(self.tiles.first_tile) - 1, addresses(self.tiles)
 
     def run(self, x: Tensor, out: Tensor, saved: tuple[int, int], more: Any) -> None:
         rows = (x.data_ptr(), out.data_ptr())
         call = kernel("wide_forward", x.dtype)
-        call(*self.arguments(), *rows, *self.block_arguments(), saved, more)
+        call(*self.arguments(), *rows, self.tile_tables(), saved, more)
 
     def forward(self, x: Tensor, out: Tensor) -> SavedRows:
         # where the active rows of each chunk begin, and which edges are active
-        chunks = self.blocks.num_chunks(loops.wide_chunk_edges)
+        chunks = self.tiles.num_chunks(loops.wide_chunk_edges)
         saved = SavedRows(self.steps * chunks, self.steps * self.shape[1], self.limit)
         self.run(x, out, saved.addresses, saved.more)
         return saved
@@ -109,7 +109,7 @@ class _Wide(NamedTuple):
     def backward(self, grad: Tensor, grad_x: Tensor, saved: SavedRows) -> None:
         rows = (grad.data_ptr(), grad_x.data_ptr())
         call = kernel("wide_backward", grad.dtype)
-        call(*self.arguments(), *rows, *self.block_arguments(), saved.addresses)
+        call(*self.arguments(), *rows, self.tile_tables(), saved.addresses)
 
 
 def addresses(tensors: tuple[Tensor, ...]) -> tuple[int, ...]:

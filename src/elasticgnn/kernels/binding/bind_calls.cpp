@@ -13,6 +13,8 @@ void bind_calls(nb::module_& module) {
       .def_rw("cache_bytes", &Tuning::cache_bytes)
       .def_rw("work_per_thread", &Tuning::work_per_thread)
       .def_rw("registers_per_thread", &Tuning::registers_per_thread)
+      .def_rw("lazy_steps", &Tuning::lazy_steps)
+      .def_rw("lazy_edges_per_row", &Tuning::lazy_edges_per_row)
       .def_rw("shared_cache_bytes", &Tuning::shared_cache_bytes)
       .def_rw("ahead_edges", &Tuning::ahead_edges)
       .def_rw("scratch_bytes", &Tuning::scratch_bytes)

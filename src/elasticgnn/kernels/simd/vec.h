@@ -204,6 +204,19 @@ struct Pack {
     return value;
   }
 
+  // A bit for each lane: a < b.
+  static ELASTICGNN_INLINE unsigned below(Vec a, Vec b) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4 && L == 16)
+      return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ);
+    if constexpr (sizeof(T) == 4 && L == 8)
+      return _mm256_cmp_ps_mask((__m256)a, (__m256)b, _CMP_LT_OQ);
+#endif
+    unsigned bits = 0;
+    for (int lane = 0; lane < L; ++lane) bits |= unsigned(a[lane] < b[lane]) << lane;
+    return bits;
+  }
+
   static ELASTICGNN_INLINE Vec root(Vec value) {
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4 && L == 16) return (Vec)_mm512_sqrt_ps((__m512)value);

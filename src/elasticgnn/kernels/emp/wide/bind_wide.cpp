@@ -1,6 +1,7 @@
 // Python's entrance to the loops for wide rows (binding/call.h), for elasticgnn.operator.wide.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
 
 #include <array>
 
@@ -20,13 +21,15 @@ namespace elasticgnn {
 
 namespace {
 
-using BlockTables = std::array<Address, 5>;  // first_node, first_edge, end_node, tail, head
+// The number of rounds, and where first_tile, first_edge, tail, head and edge lie.
+using TileTables = std::pair<std::int64_t, std::array<Address, 5>>;
 
-WideBlocks make_blocks(std::int64_t count, const BlockTables& tables) {
-  return {count,
+WideTiles make_tiles(const TileTables& given) {
+  const auto& [num_rounds, tables] = given;
+  return {num_rounds,
           at<std::int64_t>(tables[0]),
           at<std::int64_t>(tables[1]),
-          at<std::int64_t>(tables[2]),
+          at<std::int32_t>(tables[2]),
           at<std::int32_t>(tables[3]),
           at<std::int32_t>(tables[4])};
 }
@@ -35,14 +38,12 @@ WideBlocks make_blocks(std::int64_t count, const BlockTables& tables) {
 // gives memory for rows that lives as long as the gradient may be asked for.
 template <class T>
 void forward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& settings,
-             const EmpOptions& options, Address x, Address out, std::int64_t num_blocks,
-             const BlockTables& tables_of_blocks, std::array<Address, 2> saved,
-             const nb::callable& more) {
+             const EmpOptions& options, Address x, Address out, const TileTables& tiles,
+             std::array<Address, 2> saved, const nb::callable& more) {
   Supply<T> supply{more, nullptr};
   const ActiveRows<T> active{at<const T*>(saved[0]), at<std::uint8_t>(saved[1]), &Supply<T>::more,
                              &supply};
-  const WideForward<T> job{make_blocks(num_blocks, tables_of_blocks), at<T>(out),
-                           saved[0] ? &active : nullptr};
+  const WideForward<T> job{make_tiles(tiles), at<T>(out), saved[0] ? &active : nullptr};
   static const auto kernel = ELASTICGNN_PICK(wide_forward<T>);
   call_steps(kernel, make_problem<T>(shape, tables, settings, options, x), job);
   if (supply.failure) std::rethrow_exception(supply.failure);
@@ -50,11 +51,10 @@ void forward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& 
 
 template <class T>
 void backward(const EmpShape& shape, const EmpTables& tables, const EmpSettings& settings,
-              const EmpOptions& options, Address grad, Address grad_x, std::int64_t num_blocks,
-              const BlockTables& tables_of_blocks, std::array<Address, 2> saved) {
+              const EmpOptions& options, Address grad, Address grad_x, const TileTables& tiles,
+              std::array<Address, 2> saved) {
   const ActiveRows<T> active{at<const T*>(saved[0]), at<std::uint8_t>(saved[1]), nullptr, nullptr};
-  const WideBackward<T> job{make_blocks(num_blocks, tables_of_blocks), at<T>(grad), at<T>(grad_x),
-                            &active};
+  const WideBackward<T> job{make_tiles(tiles), at<T>(grad), at<T>(grad_x), &active};
   static const auto kernel = ELASTICGNN_PICK(wide_backward<T>);
   call_steps(kernel, make_problem<T>(shape, tables, settings, options, 0), job);
 }

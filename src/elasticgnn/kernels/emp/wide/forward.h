@@ -1,14 +1,13 @@
 // The steps of elastic message passing for wide rows. With Y = Ub + gamma s^2 Q (emp/problem.h has
 // the rest) a step is
-//   A   Y_i = gamma s X_i + (1 - gamma) U_i + smoothing s^2 sum_j w (U_j - U_i),  Ub_i = Y_i -
-//   gamma s^2 Q_i,  Q_i = 0 B   Z_e = project(Z_e + beta (Ub_tail - Ub_head)),  Q_tail += w Z_e,
-//   Q_head -= w Z_e
+//   A   Y_i = gamma s X_i + (1 - gamma) U_i + smoothing s^2 sum_j w (U_j - U_i)
+//       V_i = beta (Y_i - gamma s^2 Q_i), added to the old V_i where the dual is lazy;  Q_i = 0
+//   B   Z_e = project(Z_e + V_tail - V_head),  Q_tail += w Z_e,  Q_head -= w Z_e
 //       U_i = Y_i - gamma s^2 Q_i once all edges of i are done
-// Ub and Q of a node lie side by side: an edge touches both.
+// V and Q of a node lie side by side: an edge touches both. emp/wide/lazy.h has the lazy dual.
 #pragma once
 
 #include "emp/wide/active_rows.h"
-#include "emp/wide/blocks.h"
 #include "emp/wide/one_vector.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -24,11 +23,13 @@ struct WideForwardLoops {
 
   const EmpProblem<T>& problem;
   const Plan<T>& plan;
-  const PairTables<Row, T>& pairs;  // Ub and Q
+  const PairTable<Row, T>& pairs;  // V and Q
+  const TileWalk& walk;
   const Row row;
   const T* weight;  // (m), or null: all are 1
-  Vec* pool;        // of this thread
-  T *in, *dual;     // (n, stride): gamma s X, (m, stride)
+  const LazyDual& lazy;
+  Vec* pool;     // of this thread
+  T *in, *dual;  // (n, stride): gamma s X, (m, stride)
 
   void begin(std::int64_t low, std::int64_t high, T* u) const {
     const std::int64_t stride = row.stride();
@@ -38,12 +39,12 @@ struct WideForwardLoops {
         const Vec x = row.load_given(problem.x + i * row.width, v);
         row.store(u + i * stride, v, s * x), row.store(in + i * stride, v, share * x);
       }
-      pairs.clear_sums(i);
+      for (int v = 0; v < row.count(); ++v) row.store(pairs.sum(i), v, Vec{});
     }
   }
 
-  // A
-  void smooth(std::int64_t low, std::int64_t high, const T* u, T* y) const {
+  // A, where V is added to the old one if it `adds`
+  void smooth(std::int64_t low, std::int64_t high, const T* u, T* y, bool adds) const {
     const Row row = this->row;
     const Tables<T> g(plan);
     const std::int64_t stride = row.stride();
@@ -53,60 +54,73 @@ struct WideForwardLoops {
     for (std::int64_t i = low; i < high; ++i) {
       const T s = g.scale[i], share = smoothing * (s * s);
       const Vec near = P::splat(1 - gamma - share * g.total(i)), others = P::splat(share),
-                back = P::splat(gamma * (s * s));
+                back = P::splat(gamma * (s * s)), beta = P::splat(problem.beta[0]);
       const T *const from = in + i * stride, *const own = u + i * stride;
-      T *const to = y + i * stride, *const ub = pairs.read(i, pairs.home(i)),
-               *const q = ub + stride;
+      T *const to = y + i * stride, *const read = pairs.read(i), *const q = read + stride;
       row.gather_node(g, u, i, far, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
         const Vec value = row.load(from, v) + near * row.load(own, v) + others * sum;
         row.store(to, v, value);
-        row.store(ub, v, value - back * row.load(q, v));
+        const Vec change = beta * (value - back * row.load(q, v));
+        row.store(read, v, adds ? row.load(read, v) + change : change);
         row.store(q, v, Vec{});
       });
-      pairs.copy_read(i);
     }
   }
 
-  // B for the edges first .. last - 1 of a block; active rows are appended to `active` if Save.
-  template <bool Save>
-  void ascend(int block, std::int64_t first, std::int64_t last, DualStep step, std::uint8_t* mask,
-              T*& active) const {
-    const SweptTables<Row, T> tables{
-        row, pairs.blocks, problem.num_nodes, problem.num_edges, pairs.table[block], dual, pool};
+  // B for the edges first .. last - 1 of a tile; active rows are appended to `active` if Save.
+  // Gives the number of active rows of a lazy step.
+  template <bool Save, bool Lazy>
+  std::int64_t ascend(std::int64_t first, std::int64_t last, DualStep step, std::uint8_t* mask,
+                      T*& active) const {
+    const SweptTables<Row, T> tables{row,         walk.tiles, problem.num_nodes, problem.num_edges,
+                                     pairs.table, dual,       lazy.changed,      pool};
     if constexpr (Row::kIsOneVector)
-      return ascend_one_vector<Row, Save>(problem, tables, weight, first, last, step, mask, active);
+      return ascend_one_vector<Row, Save, Lazy>(problem, tables, weight, first, last, step, mask,
+                                                active);
     const Row row = this->row;
     const typename Row::R padded = row.padded();
     const Sizes<typename Row::R> sizes(padded, problem);
-    const T* const weight = this->weight;
-    const bool is_first = step.is_first;
+    const T *const weight = this->weight, inside = lazy_bound(problem.lambda1[0]);
+    std::uint8_t* const changed = lazy.changed;
+    std::int64_t count = 0;
     T* saved = active;
-    const auto renew = [&](std::int64_t e, const T* own, const T* other, const T* here,
+    const auto save = [&](std::int64_t e, Vectors& z, T factor) ELASTICGNN_INLINE_LAMBDA {
+      mask[e] = factor < 1;
+      if (!(factor < 1)) return;  // padding behind the row is overwritten by what follows
+      for (int v = 0; v < row.count(); ++v) row.store(saved, v, z[v]);
+      saved[row.width] = factor;
+      saved += row.width + 1;
+    };
+    const auto renew = [&](std::int64_t e, const T* own, const T* other, T* here,
                            Vectors& z) ELASTICGNN_INLINE_LAMBDA {
+      const Vec w = P::splat(weight ? weight[e] : T(1));
       Vec squares{}, more{};  // two sums: an addition waits for the one before it
-      for (int v = 0; v < row.count(); ++v) {
-        const Vec change = sizes.beta * (row.load(own, v) - row.load(other, v));
-        z[v] = is_first ? change : row.load(here, v) + change;
-        if constexpr (Row::S == Shape::box) z[v] = Proj::clamp(sizes, padded, z[v]);
-        else if (v % 2) more += z[v] * z[v];
-        else squares += z[v] * z[v];
-      }
+      const auto climb = [&](int v, Vec value) ELASTICGNN_INLINE_LAMBDA {
+        z[v] = value;
+        if constexpr (Row::S == Shape::box) z[v] = Proj::clamp(sizes, padded, value);
+        else if (v % 2) more += value * value;
+        else squares += value * value;
+      };
+      if (step.reads(changed, e))
+        for (int v = 0; v < row.count(); ++v)
+          climb(v, row.load(here, v) + (row.load(own, v) - row.load(other, v)));
+      else
+        for (int v = 0; v < row.count(); ++v) climb(v, row.load(own, v) - row.load(other, v));
       if constexpr (Row::S != Shape::box) {
+        if (Lazy && padded.fold(squares + more) <= inside) {
+          if constexpr (Save) mask[e] = 0;
+          return w;
+        }
         const Vec factor = Proj::shrink(sizes, padded, squares + more);
         for (int v = 0; v < row.count(); ++v) z[v] *= factor;
-        if constexpr (Save) {
-          mask[e] = factor[0] < 1;
-          if (factor[0] < 1) {  // padding behind the row is overwritten by what follows
-            for (int v = 0; v < row.count(); ++v) row.store(saved, v, z[v]);
-            saved[row.width] = factor[0];
-            saved += row.width + 1;
-          }
-        }
+        if constexpr (Save) save(e, z, factor[0]);
+        if (Lazy && factor[0] < 1) changed[e] = 1, ++count, store_change(row, here, own, other, z);
       }
-      return P::splat(weight ? weight[e] : T(1));
+      return w;
     };
     sweep_edges(tables, first, last, step, renew);
     active = saved;
+    return count;
   }
 
   // U of the nodes low .. high - 1 takes the place of Y; the last one goes to `out` as F.
@@ -115,8 +129,7 @@ struct WideForwardLoops {
     for (std::int64_t i = low; i < high; ++i) {
       const T s = problem.scale[i];
       const Vec back = P::splat(problem.gamma[0] * (s * s));
-      const T* const q = pairs.sum(i, pairs.home(i));
-      pairs.add_sums(i);
+      const T* const q = pairs.sum(i);
       for (int v = 0; v < row.count(); ++v) {
         const Vec value = row.load(y + i * stride, v) - back * row.load(q, v);
         if (out) row.store_given(out + i * row.width, v, value / s);
@@ -125,33 +138,46 @@ struct WideForwardLoops {
     }
   }
 
+  // B of one chunk, whose active rows go to the writer if there is one.
+  void ascend_chunk(int k, DualStep step, std::int64_t chunk, std::int64_t first, std::int64_t last,
+                    ActiveRowWriter<T>* writer) const {
+    T* active = writer ? writer->begin() : nullptr;
+    std::int64_t count = 0;
+    if (step.is_lazy && step.is_first) lazy.clear(first, last);
+    if (!writer) {
+      if (step.is_lazy) count = ascend<false, true>(first, last, step, nullptr, active);
+      else ascend<false, false>(first, last, step, nullptr, active);
+    } else if constexpr (Row::S == Shape::ball) {
+      if (step.is_lazy) count = ascend<true, true>(first, last, step, writer->mask(k), active);
+      else ascend<true, false>(first, last, step, writer->mask(k), active);
+      writer->write(k, chunk, active);
+    }
+    if (count) lazy.add_active(k, count);
+  }
+
   // All steps, by every thread of a team.
-  void run(const BlockWalk& walk, T* u, T* y, T* out, ActiveRowWriter<T>* writer) const {
+  void run(T* u, T* y, T* out, ActiveRowWriter<T>* writer) const {
     Steps steps{problem.interrupt};
-    for_blocks(plan.by_slot,
-               [&](int, std::int64_t low, std::int64_t high) { begin(low, high, u); });
+    const auto share = [&](const auto& body) {
+      for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) { body(low, high); });
 #pragma omp barrier
+    };
+    share([&](std::int64_t low, std::int64_t high) { begin(low, high, u); });
+    share([&](std::int64_t low, std::int64_t high) { smooth(low, high, u, y, false); });
+    DualStep step{};
     for (int k = 0; k < problem.steps && !(writer && writer->failed) && steps.next(); ++k) {
-      for_blocks(plan.by_slot,
-                 [&](int, std::int64_t low, std::int64_t high) { smooth(low, high, u, y); });
-#pragma omp barrier
-      const bool is_last = k + 1 == problem.steps;
-      const DualStep step{k == 0, is_last, !is_last && row.streams(problem.num_edges)};
-      T* const last_out = is_last ? out : nullptr;
+      step = lazy.next(k, step, Row::S != Shape::box, row.streams(problem.num_edges));
       walk.visit(
           plan.by_slot,
-          [&](int block, std::int64_t chunk, std::int64_t first, std::int64_t last) {
-            T* active = nullptr;
-            if constexpr (Row::S == Shape::ball) {
-              if (writer) {
-                active = writer->begin();
-                ascend<true>(block, first, last, step, writer->mask(k), active);
-                return writer->write(k, chunk, active);
-              }
-            }
-            ascend<false>(block, first, last, step, nullptr, active);
+          [&](std::int64_t chunk, std::int64_t first, std::int64_t last) {
+            ascend_chunk(k, step, chunk, first, last, writer);
           },
-          [&](std::int64_t low, std::int64_t high) { settle(low, high, y, last_out); });
+          [&](std::int64_t low, std::int64_t high) {
+            settle(low, high, y, step.is_last ? out : nullptr);
+          },
+          [&](std::int64_t low, std::int64_t high) {
+            if (!step.is_last) smooth(low, high, y, u, step.is_lazy);
+          });
       T* const swap = u;
       u = y, y = swap;
     }

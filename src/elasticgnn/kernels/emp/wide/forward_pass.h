@@ -17,18 +17,20 @@ std::size_t wide_forward_rows(const EmpProblem<T>& problem, const WideForward<T>
   const std::int64_t rows = problem.num_nodes * row.stride();
   T *const u = arena.take<T>(rows), *const y = arena.take<T>(rows), *const in = arena.take<T>(rows);
   T* const dual = arena.take<T>(problem.num_edges * row.stride());
-  const PairTables<Row, T> pairs(job.blocks, row, arena);
+  const PairTable<Row, T> pairs(problem.num_nodes, row, arena);
+  const LazyDual lazy(problem.num_edges, problem.steps, arena);
+  const T* const weight = weights_in_tiles(problem, job.tiles, weighted, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
-  const BlockWalk walk{job.blocks};
+  const TileWalk walk{job.tiles, problem.num_nodes, problem.start, problem.column};
   ActiveRowWriter<T> writer(problem, job.active, walk.num_chunks(), row.stride(), arena);
   if (scratch == nullptr) return arena.used;
+  lazy.begin();
 #pragma omp parallel num_threads(plan.threads)
   {
-    const T* const weight = weighted ? problem.weight : nullptr;
-    const Loops loops{problem, plan, pairs, row, weight, pool + omp_get_thread_num() * each,
-                      in,      dual};
-    loops.run(walk, u, y, job.out, job.active ? &writer : nullptr);
+    Vec* const own_pool = pool + omp_get_thread_num() * each;
+    const Loops loops{problem, plan, pairs, walk, row, weight, lazy, own_pool, in, dual};
+    loops.run(u, y, job.out, job.active ? &writer : nullptr);
   }
   return writer.failed ? 0 : arena.used;
 }

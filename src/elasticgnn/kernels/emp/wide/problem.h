@@ -1,10 +1,10 @@
 // Elastic message passing for wide rows: what the loops take (wide/forward, wide/backward).
 //
 // The dual is read and written once in a step, and each of its rows is added to the sums of both
-// ends where they lie. Threads must not add to one node at a time: the edges are cut into blocks by
-// their tails, and each block has sums of its own for the nodes from its first tail to its last
-// head, which are added when all blocks are done. The graph alone decides the blocks, so every sum
-// has one order for any number of threads. graph/edge_blocks.py makes these tables, once per graph.
+// ends where they lie. Threads must not add to one node at a time: the nodes are cut into blocks,
+// the edges into tiles by the blocks of their two ends, and the tiles into rounds, in each of which
+// no two tiles share a block. The graph alone decides them, so every sum has one order for any
+// number of threads. graph/edge_tiles.py makes these tables, once per graph.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,15 @@
 namespace elasticgnn {
 
 constexpr std::int64_t kChunkEdges = 2048;  // whose active rows are saved together
-constexpr int kMostBlocks = 8;
 
-struct WideBlocks {
-  std::int64_t count;
-  const std::int64_t *first_node, *first_edge;  // (count + 1): of each block's tails and edges
-  const std::int64_t* end_node;                 // (count): behind each block's tails and heads
-  const std::int32_t *tail, *head;              // (m)
+// The edges in the order of their tiles; in a tile they are sorted by tail. The tails of the whole
+// last round ascend, and it has all edges within a block.
+struct WideTiles {
+  std::int64_t num_rounds;
+  const std::int64_t* first_tile;   // (rounds + 1)
+  const std::int64_t* first_edge;   // (tiles + 1)
+  const std::int32_t *tail, *head;  // (m)
+  const std::int32_t* edge;         // (m): each edge's number in the graph
 };
 
 // What the gradient of x needs of every projection onto a ball: the active rows, which it moved,
@@ -29,7 +31,7 @@ struct WideBlocks {
 template <class T>
 struct ActiveRows {
   const T** rows;      // (steps, chunks): where a chunk's rows begin; behind each row its factor
-  std::uint8_t* mask;  // (steps, m): 1 for the active ones
+  std::uint8_t* mask;  // (steps, m): 1 for the active ones, in the order of the tiles
   // Memory for `count` numbers, or null if there is none; called by any thread.
   T* (*more)(void* context, std::size_t count);
   void* context;
@@ -37,14 +39,14 @@ struct ActiveRows {
 
 template <class T>
 struct WideForward {
-  WideBlocks blocks;
+  WideTiles tiles;
   T* out;                       // (n, width)
   const ActiveRows<T>* active;  // or null; then the norm is l21
 };
 
 template <class T>
 struct WideBackward {
-  WideBlocks blocks;
+  WideTiles tiles;
   const T* grad;  // (n, width): gradient of F at the end
   T* grad_x;      // (n, width)
   const ActiveRows<T>* active;

@@ -1,25 +1,21 @@
-// The sweep over the edges of a block that the wide steps and their adjoint share.
+// The sweep over the edges of a tile that the wide steps and their adjoint share.
 #pragma once
 
-#include "emp/wide/blocks.h"
+#include "emp/wide/lazy.h"
+#include "emp/wide/tiles.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
-// How a step treats the dual: the first reads none, the last leaves none, and a large one is stored
-// past the caches.
-struct DualStep {
-  bool is_first, is_last, past_caches;
-};
-
 // What a sweep reads and writes.
 template <class Row, class T>
 struct SweptTables {
   const Row row;
-  const WideBlocks& blocks;
+  const WideTiles& tiles;
   std::int64_t num_nodes, num_edges;
-  T *pair, *dual;           // the block's (emp/wide/blocks.h), and (m, stride)
+  T *pair, *dual;           // (n, 2, stride), (m, stride)
+  std::uint8_t* changed;    // (m): emp/wide/lazy.h
   typename Row::Vec* pool;  // of this thread
 
   // Whether the rows of the nodes are more than a core's own cache holds.
@@ -28,7 +24,8 @@ struct SweptTables {
 
 // For each of the edges first .. last - 1 `renew(e, own, other, here, z)` makes the new row z of
 // the dual from the rows of its ends and its own old row, and gives the weight with which z is
-// added to the sum of the tail and taken from that of the head.
+// added to the sum of the tail and taken from that of the head. A lazy step's renew stores what is
+// to be stored.
 template <class Row, class T, class Renew>
 ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64_t first,
                                    std::int64_t last, DualStep step, const Renew& renew) {
@@ -36,9 +33,9 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
   const Row row = tables.row;
   const std::int64_t stride = row.stride(), last_edge = tables.num_edges - 1,
                      ahead = row.ahead_edges();
-  const std::int32_t *const tail = tables.blocks.tail, *const head = tables.blocks.head;
+  const std::int32_t *const tail = tables.tiles.tail, *const head = tables.tiles.head;
   T *const pair = tables.pair, *const dual = tables.dual;
-  const bool far = tables.is_far(), is_last = step.is_last, past_caches = step.past_caches;
+  const bool far = tables.is_far(), stores_all = step.stores_all(), past_caches = step.past_caches;
   typename Row::Vectors sum(tables.pool), z(tables.pool + row.count());
   for (std::int64_t e = first; e < last;) {
     const std::int64_t t = tail[e];
@@ -54,7 +51,7 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
       const Vec w = renew(e, own, other, here, z);
       if (past_caches)
         for (int v = 0; v < row.count(); ++v) row.stream(here, v, z[v]);
-      else if (!is_last)
+      else if (stores_all)
         for (int v = 0; v < row.count(); ++v) row.store(here, v, z[v]);
       for (int v = 0; v < row.count(); ++v) {
         const Vec part = w * z[v];
@@ -65,6 +62,14 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
     for (int v = 0; v < row.count(); ++v) row.store(own_sum, v, sum[v]);
   }
   if (past_caches) Row::P::finish_streams();
+}
+
+// here = z - (own - other): C of a row that was just projected (emp/wide/lazy.h)
+template <class Row, class T>
+ELASTICGNN_INLINE void store_change(const Row& row, T* here, const T* own, const T* other,
+                                    typename Row::Vectors& z) {
+  for (int v = 0; v < row.count(); ++v)
+    row.store(here, v, z[v] - (row.load(own, v) - row.load(other, v)));
 }
 
 }  // namespace

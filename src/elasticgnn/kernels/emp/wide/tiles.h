@@ -1,0 +1,102 @@
+// What the tiles of edges share: two rows of every node, and the walk of a team over all of them.
+#pragma once
+
+#include "emp/wide/rows.h"
+
+namespace elasticgnn::ISA_NAMESPACE {
+
+namespace {
+
+// Two rows of every node side by side: the first for its edges to read, the second for their sum.
+template <class Row, class T>
+struct PairTable {
+  const Row row;
+  T* table;  // (n, 2, stride)
+
+  PairTable(std::int64_t num_nodes, const Row& row_, Arena& arena)
+      : row(row_), table(arena.take<T>(2 * num_nodes * row_.stride())) {}
+  ELASTICGNN_INLINE T* read(std::int64_t i) const { return table + 2 * i * row.stride(); }
+  ELASTICGNN_INLINE T* sum(std::int64_t i) const { return read(i) + row.stride(); }
+};
+
+// The weights of the edges in the order of the tiles, or null: all are 1.
+template <class T>
+const T* weights_in_tiles(const EmpProblem<T>& problem, const WideTiles& tiles, bool weighted,
+                          Arena& arena) {
+  T* const weight = weighted ? arena.take<T>(problem.num_edges) : nullptr;
+  if (weight != nullptr)
+    for (std::int64_t e = 0; e < problem.num_edges; ++e) weight[e] = problem.weight[tiles.edge[e]];
+  return weight;
+}
+
+// Which chunks a tile has, and walks of a team over all of them.
+struct TileWalk {
+  const WideTiles& tiles;
+  const std::int64_t num_nodes;
+  const std::int64_t* start;   // (n + 1), and
+  const std::int32_t* column;  // (2m): the neighbours of each node, ascending
+
+  std::int64_t first_chunk(std::int64_t tile) const {
+    std::int64_t chunk = 0;
+    for (std::int64_t t = 0; t < tile; ++t)
+      chunk += (tiles.first_edge[t + 1] - tiles.first_edge[t] + kChunkEdges - 1) / kChunkEdges;
+    return chunk;
+  }
+  std::int64_t num_chunks() const { return first_chunk(tiles.first_tile[tiles.num_rounds]); }
+
+  // edges(chunk, first, last) of every chunk; done(low, high) of all nodes once their edges are
+  // done; next(low, high) of all nodes once all their neighbours are. By all threads of a team.
+  template <class EdgesOf, class Done, class Next>
+  void visit(const Blocks& shares, const EdgesOf& edges, const Done& done, const Next& next) const {
+    if (omp_get_num_threads() == 1) return visit_alone(edges, done, next);
+    for (std::int64_t round = 0; round < tiles.num_rounds; ++round)
+#pragma omp for schedule(dynamic, 1)
+      for (std::int64_t t = tiles.first_tile[round]; t < tiles.first_tile[round + 1]; ++t)
+        visit_tile(t, edges, [](std::int64_t) {});
+    for_blocks(shares, [&](int, std::int64_t low, std::int64_t high) { done(low, high); });
+#pragma omp barrier
+    for_blocks(shares, [&](int, std::int64_t low, std::int64_t high) { next(low, high); });
+#pragma omp barrier
+  }
+
+ private:
+  // One thread follows the edges of the last round, whose tails ascend, with `done` and `next`: the
+  // rows of near nodes are still in its cache.
+  template <class EdgesOf, class Done, class Next>
+  void visit_alone(const EdgesOf& edges, const Done& done, const Next& next) const {
+    std::int64_t settled = 0, ready = 0;
+    const std::int64_t all = tiles.first_tile[tiles.num_rounds],
+                       last = tiles.first_tile[tiles.num_rounds - 1];
+    const auto follow = [&](std::int64_t end) {
+      done(settled, end), settled = end;
+      const std::int64_t from = ready;
+      while (ready < settled &&
+             (start[ready] == start[ready + 1] || column[start[ready + 1] - 1] < settled))
+        ++ready;
+      next(from, ready);
+    };
+    for (std::int64_t t = 0; t < last; ++t) visit_tile(t, edges, [](std::int64_t) {});
+    for (std::int64_t t = last; t < all; ++t)
+      visit_tile(t, edges, [&](std::int64_t e) {
+        if (e < tiles.first_edge[all]) follow(tiles.tail[e]);
+      });
+    follow(num_nodes);
+  }
+
+  // edges(...) of the chunks of a tile, and behind(e) after each, e the first edge behind it
+  template <class EdgesOf, class Behind>
+  void visit_tile(std::int64_t tile, const EdgesOf& edges, const Behind& behind) const {
+    std::int64_t chunk = first_chunk(tile);
+    const std::int64_t end = tiles.first_edge[tile + 1];
+    for (std::int64_t e = tiles.first_edge[tile]; e < end; ++chunk) {
+      const std::int64_t first = e;
+      e = first + kChunkEdges < end ? first + kChunkEdges : end;
+      edges(chunk, first, e);
+      behind(e);
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace elasticgnn::ISA_NAMESPACE
