@@ -5,6 +5,11 @@ import torch
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
+from elasticgnn.training import TrainingPlan, fit, make_model
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
 
 
 def planted_task(
@@ -35,3 +40,11 @@ def planted_split(task: NodeTask) -> Split:
     fifth = task.num_nodes // 5
     every = torch.arange(task.num_nodes)
     return Split(every[:fifth], every[fifth : 2 * fifth], every[2 * fifth :])
+
+
+def trained_models(task: NodeTask, names: tuple[str, ...]) -> dict[str, torch.nn.Module]:
+    """One model of each kind after 60 epochs on the planted split."""
+    models = {name: make_model(name, task, seeded(0)) for name in names}
+    for model in models.values():
+        fit(model, task, planted_split(task), TrainingPlan(epochs=60), seeded(1))
+    return models

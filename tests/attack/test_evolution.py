@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded, trained_models
 from elasticgnn.attack import AttackBudget, Constraints, EvolutionSettings, GradientSettings, attack
 from elasticgnn.attack.archive import Archive
 from elasticgnn.attack.evolution import BUSY, Aim, Evolution, chance_of_change, repeated
@@ -12,13 +12,8 @@ from elasticgnn.attack.exchange import Tried, contribution, try_pairs
 from elasticgnn.attack.many_graphs import one_by_one, predictor
 from elasticgnn.attack.victim import Victim
 from elasticgnn.operator.flipped import FlipLists
-from elasticgnn.training import TrainingPlan, fit, make_model
 
 QUICK = EvolutionSettings(population=8, children=8, generations=60, screened=100)
-
-
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +23,7 @@ def task():
 
 @pytest.fixture(scope="module")
 def trained(task):
-    models = {}
-    for name in ("elastic", "gcn", "appnp", "sgc"):
-        models[name] = make_model(name, task, seeded(0))
-        fit(models[name], task, planted_split(task), TrainingPlan(epochs=60), seeded(1))
-    return models
+    return trained_models(task, ("elastic", "gcn", "appnp", "sgc"))
 
 
 @pytest.mark.parametrize("name", ["elastic", "gcn", "appnp", "sgc"])

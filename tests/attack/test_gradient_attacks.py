@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded, trained_models
 from elasticgnn.attack import AttackBudget, Constraints, GradientSettings, Retraining, attack
 from elasticgnn.attack.budget_projection import project_to_budget
 from elasticgnn.attack.relaxed import Block, edge_keys, key_pairs, random_keys
@@ -14,10 +14,6 @@ MODELS = ("elastic", "gcn", "appnp")
 QUICK = GradientSettings(block_size=600, epochs=25, fresh_epochs=15, samples=6)
 
 
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
 @pytest.fixture(scope="module")
 def task():
     return planted_task(num_nodes=60, seed=1)
@@ -25,11 +21,7 @@ def task():
 
 @pytest.fixture(scope="module")
 def trained(task):
-    models = {}
-    for name in MODELS:
-        models[name] = make_model(name, task, seeded(0))
-        fit(models[name], task, planted_split(task), TrainingPlan(epochs=60), seeded(1))
-    return models
+    return trained_models(task, MODELS)
 
 
 def accuracy(model, task, graph):

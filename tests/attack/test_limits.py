@@ -3,17 +3,13 @@
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded
 from elasticgnn.attack import AttackBudget, Constraints, GradientSettings, attack
 from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.perturbation import Perturbation
 from elasticgnn.attack.simple import dice, random_flips
 from elasticgnn.graph import Graph
 from elasticgnn.nn import GCN
-
-
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def path_graph(size: int) -> Graph:

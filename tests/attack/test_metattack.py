@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attack.dense_metattack import dense_approximate_gradient, dense_meta_gradient
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded
 from elasticgnn.attack import AttackBudget, Constraints, MetattackSettings, metattack
 from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.meta.candidates import best_flips
@@ -14,10 +14,6 @@ from elasticgnn.attack.meta.loop import draw_starts, next_gradient
 from elasticgnn.attack.meta.surrogate import build_surrogate, draw_weights
 
 OBJECTIVES = ("self", "train", "both")
-
-
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def prepared(task, settings):

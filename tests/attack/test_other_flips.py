@@ -3,14 +3,10 @@
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded
 from elasticgnn.attack.other_flips import flip_features, flip_labels
 from elasticgnn.attack.victim import Victim
 from elasticgnn.training import TrainingPlan, fit, make_model
-
-
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def test_only_training_labels_change_each_to_another_class():

@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded
 from elasticgnn.attack import AttackBudget, Constraints, attack, load_perturbation
 from elasticgnn.attack.constraints import DegreeTest, PowerLaw
 from elasticgnn.graph import Graph
-
-
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded
 from elasticgnn.attack import AttackBudget, Constraints, MetattackSettings, metattack, roc_area
 from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.meta.inner import InnerTraining
@@ -13,10 +13,6 @@ from elasticgnn.attack.relaxed import random_keys
 from elasticgnn.attack.simple import other_class, same_class
 from elasticgnn.attack.suspicion import rank, ranked
 from elasticgnn.graph import Graph
-
-
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def test_a_node_takes_part_in_its_share_of_flips_and_no_more():

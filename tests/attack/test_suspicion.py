@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded
 from elasticgnn.attack import (
     AttackBudget,
     attack,
@@ -20,10 +20,6 @@ from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model, trained_on
-
-
-def seeded(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from elasticgnn.cli.study_choice import (
     Results,
     Seed,
     chosen_study,
-    with_attack,
 )
 from elasticgnn.cli.study_output import claims, export, plot, publish
 
@@ -95,8 +94,9 @@ def run(
         epochs=epochs,
         seed=seed,
         hidden=hidden,
+        attack=attack,
     )
-    spec = with_found(with_attack(spec, attack), results)
+    spec = with_found(spec, results)
     if attack is not None:
         check_flips(spec, FlipFile(attack), data_root)
     url = storage_url(storage or str(results / "trials.db"))
@@ -156,9 +156,7 @@ def status(
     url = storage_url(storage or str(results / "trials.db"))
     names = [name] if name else list(spec_names())
     specs = [
-        with_attack(
-            chosen_study(each, quick=quick, epochs=epochs, seed=seed, hidden=hidden), attack
-        )
+        chosen_study(each, quick=quick, epochs=epochs, seed=seed, hidden=hidden, attack=attack)
         for each in names
     ]
     found = [study_status(spec, url, results) for spec in specs]
@@ -215,6 +213,7 @@ def table(
 
     Example: elasticgnn study table table2 --dataset cora --details
     """
-    spec = chosen_study(name, dataset, model, quick=quick, epochs=epochs, seed=seed, hidden=hidden)
-    spec = with_attack(spec, attack)
+    spec = chosen_study(
+        name, dataset, model, quick=quick, epochs=epochs, seed=seed, hidden=hidden, attack=attack
+    )
     show_table(spec, results, "json" if as_json else form, details=details)

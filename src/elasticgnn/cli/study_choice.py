@@ -42,8 +42,9 @@ def chosen_study(
     epochs: int | None = None,
     seed: int | None = None,
     hidden: int | None = None,
+    attack: Path | None = None,
 ) -> "StudySpec":
-    """The study `name` as the options restrict it."""
+    """The study `name` as the options restrict it, on the graphs that an attack file changes."""
     from dataclasses import replace
 
     from elasticgnn.experiment import cut_down, load_spec, with_protocol
@@ -53,10 +54,10 @@ def chosen_study(
         spec = replace(spec, search=replace(spec.search, method=search))
     spec = with_protocol(spec, runs=runs, epochs=epochs, seed=seed, hidden_channels=hidden)
     spec = spec.restricted(tuple(dataset or ()), tuple(model or ()))
-    return cut_down(spec) if quick else spec
+    return _with_attack(cut_down(spec) if quick else spec, attack)
 
 
-def with_attack(spec: "StudySpec", attack: Path | None) -> "StudySpec":
+def _with_attack(spec: "StudySpec", attack: Path | None) -> "StudySpec":
     """The study, or the same on graphs that the flips of a file have changed."""
     from elasticgnn.experiment.flips import FlipFile, attacked_study
 

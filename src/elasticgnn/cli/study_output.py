@@ -19,7 +19,6 @@ from elasticgnn.cli.study_choice import (
     Results,
     Seed,
     chosen_study,
-    with_attack,
 )
 
 
@@ -46,8 +45,8 @@ def plot(
     from elasticgnn.report.plot import save_plot
 
     check_picture(output)
-    spec = with_attack(
-        chosen_study(name, dataset, quick=quick, epochs=epochs, seed=seed, hidden=hidden), attack
+    spec = chosen_study(
+        name, dataset, quick=quick, epochs=epochs, seed=seed, hidden=hidden, attack=attack
     )
     save_plot(build_table(spec, results), output)
     say(json.dumps({"output": str(output)}) if as_json else f"wrote {output}")
@@ -73,9 +72,7 @@ def export(
     from elasticgnn.report.export import export_study
 
     check_folder(output)
-    spec = with_attack(
-        chosen_study(name, quick=quick, epochs=epochs, seed=seed, hidden=hidden), attack
-    )
+    spec = chosen_study(name, quick=quick, epochs=epochs, seed=seed, hidden=hidden, attack=attack)
     files = export_study(build_table(spec, results), results, output, attack)
     names = [str(path.relative_to(output)) for path in files]
     say(json.dumps({"output": str(output), "files": names}) if as_json else "\n".join(names))
