@@ -21,7 +21,7 @@ struct Tuning {
       8;  // whose rows are prefetched by the wide loops; twice as many if short
   // The wide loops store the dual lazily (emp/wide/lazy.h) in so many steps at most, and while at
   // most one row in so many is active.
-  std::int64_t lazy_steps = 32, lazy_edges_per_row = 32;
+  std::int64_t lazy_steps = 16, lazy_edges_per_row = 32;
   std::int64_t scratch_bytes = 1 << 25;             // kept by a thread
   std::int64_t lent_bytes = std::int64_t(1) << 31;  // kept as well, but the system may have it
 };
