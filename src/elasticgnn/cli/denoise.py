@@ -225,8 +225,9 @@ def _write(
 
 
 def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json: bool) -> None:
-    empty = int(solution.value.isnan().reshape(len(solution.value), -1).any(1).sum())
-    pieces = int(solution.pieces().max()) + 1 if len(solution.value) else 0
+    missing = solution.value.isnan().reshape(len(solution.value), -1)
+    empty = int(missing.any(1).sum())
+    pieces = len(solution.pieces()[~missing.all(1)].unique())
     if not as_json:
         say(solution.summary())
         say(f"{why}; lambda2 {lambda2:.6g}")
@@ -240,8 +241,8 @@ def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json:
         "verdict": str(solution.verdict),
         "method": solution.method,
         "reason": solution.reason,
-        "objective": solution.objective,
-        "gap": solution.gap,
+        "objective": _held(solution.objective, solution),
+        "gap": _held(solution.gap, solution),
         "relative_gap": solution.relative_gap,
         "distance_bound": solution.distance_bound,
         "steps": solution.steps,
@@ -258,6 +259,11 @@ def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json:
     }
     json.dump({name: _in_json(fact) for name, fact in facts.items()}, sys.stdout)
     say()
+
+
+def _held(value: float, solution: "Solution") -> float:
+    """The number; infinite, that is null, also where it is too small for float64 and not 0."""
+    return math.inf if value < sys.float_info.min and solution.relative_gap > 0 else value
 
 
 def _in_json(fact: Any) -> Any:

@@ -5,19 +5,26 @@ from numpy.typing import NDArray
 
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import lengths
+from elasticgnn.solver.null_space import component_constants, without_rows
+from elasticgnn.solver.spread import usual_rows
 
 
 def flattened(instance: Instance, signal: Array, flow: Array) -> Array:
-    """The signal averaged over the pieces that its flow joins (order 0; others as they are).
+    """The signal averaged over the pieces that its flow joins; trends if all their rows are flat.
 
     At an optimum a flow strictly inside its ball means that its edge carries no difference. Of a
     point near the optimum both are small or not: the larger of the room that the flow has left and
     of the difference, each as a share of what is usual, says which one is zero.
     """
-    if not instance.is_plain or instance.lambda1 == 0 or not instance.num_rows:
+    if instance.lambda1 == 0 or not instance.num_rows:
         return signal
+    if not instance.is_plain:
+        straight = _straight(instance, signal, flow)
+        if not straight.any():
+            return signal
+        return np.where(straight, without_rows(instance, instance.x, instance.data_weight), signal)
     scaled = signal * instance.scale[:, None]
-    flat = flat_rows(instance, scaled, flow)
+    flat = flat_rows(instance, _jumps(instance, scaled), flow)
     out = np.empty_like(scaled)
     for k in range(flat.shape[1]):
         columns = slice(k, k + 1) if instance.entrywise else slice(None)
@@ -25,25 +32,41 @@ def flattened(instance: Instance, signal: Array, flow: Array) -> Array:
     return np.asarray(out / instance.scale[:, None])
 
 
-def flat_rows(instance: Instance, scaled: Array, flow: Array) -> NDArray[np.bool_]:
-    """Which edges (m, 1), or entries of them (m, d), carry no difference of U = s F."""
-    tail, head = instance.graph.tail.cpu().numpy(), instance.graph.head.cpu().numpy()
-    size = lengths(instance, (scaled[tail] - scaled[head]) * instance.channel_factor)
+def flat_rows(instance: Instance, rows: Array, flow: Array) -> NDArray[np.bool_]:
+    """Which rows (r, 1), or entries of them (r, d), are zero at the optimum."""
+    size = lengths(instance, rows * instance.channel_factor)
     radius = instance.lambda1 * instance.row_weight[:, None]
     reach = lengths(instance, flow / instance.channel_factor)
     room = np.divide(radius - reach, radius, out=np.zeros_like(size), where=radius > 0)
-    return np.asarray((room > size / max(float(size.max()), 1e-300)) & (radius > 0))
+    return np.asarray((room > size / usual_rows(instance)) & (radius > 0))
+
+
+def _jumps(instance: Instance, scaled: Array) -> Array:
+    """Differences of U = s F along edges."""
+    tail, head = instance.graph.tail.cpu().numpy(), instance.graph.head.cpu().numpy()
+    return np.asarray(scaled[tail] - scaled[head])
+
+
+def _straight(instance: Instance, signal: Array, flow: Array) -> NDArray[np.bool_]:
+    """Channels, (d,) or (1,), of a trend in which all differences are zero."""
+    flat = flat_rows(instance, np.asarray(instance.operator @ signal), flow)
+    return np.asarray(flat[instance.row_weight > 0].all(0))
 
 
 def merged(instance: Instance, signal: Array, flow: Array, held: NDArray[np.bool_]) -> Array:
-    """The signal with one value per piece (order 0): the mean of its `held` entries, else of all.
+    """The signal with one value per piece: the mean of its `held` entries, else of all.
 
     For losses whose best value of a piece is no weighted mean: entries nearly agree already.
     """
-    if not instance.is_plain or instance.lambda1 == 0 or not instance.num_rows:
+    if instance.lambda1 == 0 or not instance.num_rows:
         return signal
+    if not instance.is_plain:
+        straight = _straight(instance, signal, flow)
+        if not straight.any():
+            return signal
+        return np.where(straight, without_rows(instance, signal, _heavy(instance, held)), signal)
     scaled = signal * instance.scale[:, None]
-    flat, out = flat_rows(instance, scaled, flow), np.empty_like(scaled)
+    flat, out = flat_rows(instance, _jumps(instance, scaled), flow), np.empty_like(scaled)
     for k in range(scaled.shape[1]):
         count, label = _pieces(instance, flat[:, min(k, flat.shape[1] - 1)])
         kept = held[:, k].astype(np.float64)
@@ -51,6 +74,14 @@ def merged(instance: Instance, signal: Array, flow: Array, held: NDArray[np.bool
         mass = np.bincount(label, heavy, count)
         out[:, k] = (np.bincount(label, heavy * scaled[:, k], count) / mass)[label]
     return np.asarray(out / instance.scale[:, None])
+
+
+def _heavy(instance: Instance, held: NDArray[np.bool_]) -> Array:
+    """1 for the `held` entries of a component, for all entries of one that holds none."""
+    labels, kept = instance.geometry.component, held.astype(np.float64)
+    for column in kept.T:
+        column[np.bincount(labels, column)[labels] == 0] = 1.0
+    return kept
 
 
 def _pieces(instance: Instance, flat: NDArray[np.bool_]) -> tuple[int, NDArray[np.int32]]:
@@ -68,13 +99,7 @@ def _pieces(instance: Instance, flat: NDArray[np.bool_]) -> tuple[int, NDArray[n
 
 def component_means(instance: Instance) -> Array:
     """The best flat signal: s F is constant in every component and channel."""
-    scaled = instance.x * instance.scale[:, None]
-    weight = instance.data_weight / instance.scale[:, None] ** 2
-    labels = instance.geometry.component
-    out = np.empty_like(scaled)
-    for k, (column, heavy) in enumerate(zip(scaled.T, weight.T, strict=True)):
-        out[:, k] = (np.bincount(labels, heavy * column) / np.bincount(labels, heavy))[labels]
-    return np.asarray(out / instance.scale[:, None])
+    return component_constants(instance, instance.x, instance.data_weight)
 
 
 def constant_fit(instance: Instance) -> Array | None:

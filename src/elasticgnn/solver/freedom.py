@@ -53,7 +53,7 @@ def freedom_of(
             "of freedom"
         )
     if instance.entrywise and instance.lambda2 == 0 and instance.is_plain:
-        return float(sum(_count(solution, k) for k in range(instance.x.shape[1])))
+        return float(sum(_count(instance, solution, k) for k in range(instance.x.shape[1])))
     if instance.x.size > PROBE_LIMIT:
         return _upper_end(instance, solution)
     if generator is None:
@@ -62,18 +62,23 @@ def freedom_of(
     adjoint = Adjoint(instance, split_rows(instance, signal, 1e-6))
     shape = (PROBES, *instance.x.shape)
     probes = torch.randint(2, shape, generator=generator).double().numpy() * 2 - 1
-    probes = np.where(instance.is_missing, 0.0, probes)  # only what was given can be varied
+    # only what was given can be varied
+    probes = np.where(instance.is_missing | instance.unobserved, 0.0, probes)
     traces = [(p * instance.data_weight * adjoint.solve(p)[0]).sum() for p in probes]
     return float(np.mean(traces))
 
 
 def _upper_end(instance: Instance, solution: "Solution") -> float:
     if instance.is_plain:
-        return float(instance.x.shape[1] * _count(solution, None))
+        return float(instance.x.shape[1] * _count(instance, solution, None))
     signal = np.nan_to_num(solution.value.detach().numpy().reshape(instance.x.shape))
     free = split_rows(instance, signal, 1e-6).free
-    return float(max(instance.x.size - int(free.sum()), 1))
+    given = int((~instance.unobserved).sum())
+    return float(max(given - int(free.sum()), 1))
 
 
-def _count(solution: "Solution", channel: int | None) -> int:
-    return int(solution.pieces(channel=channel).max()) + 1
+def _count(instance: Instance, solution: "Solution", channel: int | None) -> int:
+    """Pieces with a value that could be varied: one between gaps follows its neighbours."""
+    seen = ~(instance.is_missing | instance.unobserved)
+    here = seen.any(1) if channel is None else seen[:, channel]
+    return len(solution.pieces(channel=channel)[torch.from_numpy(here)].unique())

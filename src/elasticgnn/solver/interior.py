@@ -34,7 +34,8 @@ FLAT_ROUNDS = 8
 def interior_point(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
     """Signal and flow near the optimum; flow and guess are not used: a cold start costs little."""
     del flow, guess
-    if instance.entrywise and instance.x.shape[1] > 1:
+    alone = instance.entrywise or instance.lambda1 == 0  # channels without an influence on others
+    if alone and instance.x.shape[1] > 1:
         channels = range(instance.x.shape[1])
         return joined([_iteration(instance.channel(k), stop).run() for k in channels])
     return _iteration(instance, stop).run()

@@ -13,13 +13,13 @@ from elasticgnn.solver.boxes import LossBox
 from elasticgnn.solver.cones import Cones, Move, build_cones, dot
 from elasticgnn.solver.entries import AbsoluteStep, absolute_values, walls
 from elasticgnn.solver.factor import SingularSystemError
-from elasticgnn.solver.flatten import merged
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.loss_start import first_mu, first_signal, largest_radius
 from elasticgnn.solver.measure import measure
 from elasticgnn.solver.node_terms import Bounds
 from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.progress import GapProgress
+from elasticgnn.solver.snapping import snapped
 from elasticgnn.solver.stopping import Stop
 
 STEP_LIMIT = 150
@@ -278,19 +278,9 @@ class LossIteration:
 
     def _snapped(self, point: _Point, flow: Array) -> Array:
         """The signal with entries on their corners and pieces of one value, if that is no worse."""
-        signal = point.signal.ravel().copy()
-        for term, own in zip(self.absolute, point.entry_flow, strict=True):
-            away = np.abs(term.difference(point.signal, own)[:, 0])
-            room = 1 - np.abs(own[:, 0]) / term.radius
-            rests = (room > away / max(float(away.max(initial=0.0)), TINY)) & (term.softness == 0)
-            signal[term.place[rests]] = term.offset[rests]
-        for wall, own in zip(self.walls, point.force, strict=True):
-            room = wall.room(point.signal)
-            rests = own / max(float(own.max()), TINY) > room / max(float(room.max()), TINY)
-            signal[wall.place[rests]] = wall.at[rests]
-        held = (signal != point.signal.ravel()).reshape(point.signal.shape)
-        tidy = merged(self.instance, signal.reshape(point.signal.shape), flow, held)
-        tidy = np.clip(tidy, self.terms.lower, self.terms.upper)
+        entries = zip(self.absolute, point.entry_flow, strict=True)
+        bounds = zip(self.walls, point.force, strict=True)
+        tidy = snapped(self.instance, point.signal, flow, entries, bounds)
         box = LossBox(self.instance).bounds(point.objective)
         raw = measure(self.instance, point.signal, flow, box)
         better = measure(self.instance, tidy, flow, box)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import Tensor
 
@@ -56,7 +57,8 @@ def piece_intervals(
     """Intervals for the mean of the truth over each piece, each with the given probability.
 
     `share` of the information chooses the pieces, the rest measures them. sigma is the standard
-    deviation of the noise, which is normal and independent. A node counts where its weight is > 0.
+    deviation of the noise, which is normal and independent. A node counts where its weight is > 0,
+    an entry of a channel where its own is.
 
     >>> from elasticgnn.solver import piece_intervals
     >>> found = piece_intervals(x, chain, ElasticPenalty(0.3, 0.0), 0.1, generator=generator)
@@ -74,19 +76,23 @@ def piece_intervals(
     solution = minimise(rows + stretch * noise, graph, penalty, data_weight=data_weight)
     second = rows - noise / stretch
     deviation = sigma * (1 + 1 / stretch**2) ** 0.5
-    seen = torch.ones(len(rows)) if data_weight is None else (data_weight > 0).double()
-    return _measured(second, seen.double(), solution, deviation, probability)
+    return _measured(second, ~solution.problem.is_missing, solution, deviation, probability)
 
 
 def _measured(
-    signal: Tensor, seen: Tensor, solution: Solution, deviation: float, probability: float
+    signal: Tensor,
+    given: NDArray[np.bool_],
+    solution: Solution,
+    deviation: float,
+    probability: float,
 ) -> PieceIntervals:
+    seen = torch.from_numpy(given & ~solution.problem.unobserved).double()
     pieces = solution.pieces()
     columns = signal.reshape(len(signal), -1).nan_to_num(0.0)
     count = int(pieces.max()) + 1 if len(pieces) else 0
-    size = torch.zeros(count, dtype=torch.float64).index_add(0, pieces, seen)
     sums = torch.zeros(count, columns.shape[1], dtype=torch.float64)
-    level = sums.index_add(0, pieces, seen[:, None] * columns) / size[:, None]
-    half = float(ndtri((1 + probability) / 2)) * deviation / size.sqrt()
-    low, high = level - half[:, None], level + half[:, None]
-    return PieceIntervals(pieces, size, level, low, high, probability, solution)
+    values = sums.index_add(0, pieces, seen)
+    level = sums.index_add(0, pieces, seen * columns) / values
+    half = float(ndtri((1 + probability) / 2)) * deviation / values.sqrt()
+    size = torch.zeros(count, dtype=torch.float64).index_add(0, pieces, seen.amax(1))
+    return PieceIntervals(pieces, size, level, level - half, level + half, probability, solution)

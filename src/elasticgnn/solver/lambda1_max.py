@@ -11,6 +11,7 @@ the present lower end, read the next one off the solution. For "l1" the best rat
 of nodes, found among the level sets of each channel: the number is exact, up to rounding.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.minimise import minimise
 from elasticgnn.solver.solution import Solution
 from elasticgnn.solver.stopping import Stop
-from elasticgnn.solver.units import LARGEST, prepare
+from elasticgnn.solver.units import LARGEST, leading_exponent, prepare
 
 ROUNDS = 60
 NOTHING = (np.empty(0), np.empty(0))  # the dynamic programme needs no start
@@ -69,6 +70,10 @@ def lambda1_max(
     instance = build_instance(x, graph, ElasticPenalty(0.0, 0.0, norm), data_weight, 0)
     if native is not None and instance.geometry.is_forest:
         return _of_a_forest(instance)
+    unit = math.ldexp(1.0, max(leading_exponent(instance.x), -1000) - 1)
+    if not 0.25 <= unit <= 4:  # sums of squares of the data leave the range of float64 elsewhere
+        found = lambda1_max(x / unit, graph, norm=norm, data_weight=data_weight, rtol=rtol)
+        return Lambda1Max(*(unit * one for one in (found.value, found.lower, found.upper)))
     source, labels = _source(instance)
     lower, upper = (
         _best_ratio(instance, source, labels, instance.x * instance.scale[:, None]),

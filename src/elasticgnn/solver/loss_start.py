@@ -54,11 +54,14 @@ def largest_radius(instance: Instance) -> float:
     """More than any flow needs where nothing but the data pulls."""
     terms = instance.terms
     assert terms is not None
-    if terms.is_bounded:
-        return np.inf
-    largest = float(np.abs(instance.x).max(initial=0.0)) + 1
-    slope = {0: largest, 1: 1.0, 2: terms.loss.edge_radius or 2 * largest}[terms.loss.power]
-    total = slope * float(instance.data_weight.sum()) + terms.sparsity * instance.x.size
+    wanted = np.clip(terms.loss.start(instance.x), terms.lower, terms.upper)
+    bounds = [np.abs(b[np.isfinite(b)]).max(initial=0.0) for b in (terms.lower, terms.upper)]
+    largest = float(max(np.abs(instance.x).max(initial=0.0), *bounds)) + 1
+    steepest = float(np.abs(terms.loss.smooth_slope(wanted, instance.x)).max(initial=0.0))
+    slopes = {0: largest + steepest, 1: 1.0, 2: terms.loss.edge_radius or 2 * largest}
+    total = slopes[terms.loss.power] * float(instance.data_weight.sum())
+    total += terms.sparsity * instance.x.size
     live = instance.row_weight[instance.row_weight > 0]
     hops = len(instance.x) / min(float(live.min(initial=1.0)), 1.0)
-    return 4 * total / float(instance.scale.min(initial=1.0)) ** 2 * hops**instance.order
+    least = float(instance.scale.min(initial=1.0)) ** 2 * min(instance.least_channel_factor, 1.0)
+    return 4 * total / least * hops**instance.order

@@ -25,6 +25,7 @@ RUN: dict[str, Method] = {
 METHODS = ("auto", *RUN)
 ASKED = "asked for"
 MOST_CHANNELS = 8  # that interact: the system has a block of their square per entry
+MOST_WIDE_WORK = 1e8  # nodes times cubed channels, where there are more than those
 MOST_UNKNOWNS = 3_000_000  # of a system without fill: forests
 MOST_WITH_CYCLES = 120_000  # of a system that fills up
 FINISHING_STEPS = 2000
@@ -107,6 +108,8 @@ def _interior_reason(instance: Instance) -> str | None:
 
 def _interior_serves(instance: Instance) -> bool:
     """Whether the system is small enough to be factorised some twenty times."""
-    channels = 1 if instance.entrywise else instance.x.shape[1]
+    alone = instance.entrywise or instance.lambda1 == 0
+    channels, nodes = 1 if alone else instance.x.shape[1], len(instance.x)
     most = MOST_UNKNOWNS if instance.geometry.is_forest else MOST_WITH_CYCLES
-    return channels <= MOST_CHANNELS and len(instance.x) * channels <= most
+    narrow = channels <= MOST_CHANNELS or nodes * channels**3 <= MOST_WIDE_WORK
+    return narrow and nodes * channels <= most

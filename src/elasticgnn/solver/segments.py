@@ -39,27 +39,31 @@ class Boundary:
 
 
 def nearly_equal(value: Tensor, graph: Graph) -> Tensor:
-    """(m,): whether both ends of an edge agree up to their last digits (scaled, all channels)."""
+    """(m, d): whether both ends of an edge agree up to their last digits (scaled).
+
+    So do two ends that have no value: a component without any is one piece.
+    """
     scaled = graph.scale.detach().double()[:, None] * value
     ends = scaled[graph.tail], scaled[graph.head]
     slack = LAST_DIGITS * torch.finfo(torch.float64).eps
-    return ((ends[0] - ends[1]).abs() <= slack * (ends[0].abs() + ends[1].abs())).all(1)
+    equal = (ends[0] - ends[1]).abs() <= slack * (ends[0].abs() + ends[1].abs())
+    return equal | (ends[0].isnan() & ends[1].isnan())
 
 
 def flat_edges(
-    value: Tensor, dual: Tensor, graph: Graph, lambda1: float, *, entrywise: bool
+    value: Tensor, dual: Tensor, graph: Graph, lambda1: float, usual: Tensor, *, entrywise: bool
 ) -> Tensor:
-    """(m,): whether an edge of order 0 carries no difference, by its ends or by its dual."""
-    difference = graph.difference(value).detach()
-    if entrywise:
-        size, reach = difference.abs(), dual.abs()
-    else:
-        size, reach = (torch.linalg.vector_norm(t, dim=1, keepdim=True) for t in (difference, dual))
-    room = 1 - reach / lambda1 if lambda1 > 0 else torch.zeros_like(reach)
-    largest = size.nan_to_num().amax(0) if len(size) else size.new_ones(size.shape[1])
-    inside = (room > size / largest.clamp(min=torch.finfo(size.dtype).tiny)) & (room > INSIDE)
+    """(m, d), or (m, 1) where channels interact: whether the dual says that an edge is flat.
+
+    `usual` (1, d) or (1, 1) is the length that differences are measured by.
+    """
+    size = graph.difference(value).detach() / usual
+    share = dual / lambda1 if lambda1 > 0 else torch.ones_like(dual)
+    if not entrywise:
+        size, share = (torch.linalg.vector_norm(t, dim=1, keepdim=True) for t in (size, share))
+    room = 1 - share.abs() if lambda1 > 0 else torch.zeros_like(share)
     live = graph.weight.detach() > 0
-    return nearly_equal(value, graph) | (inside.all(1) & live)
+    return (room > size.abs()) & (room > INSIDE) & live[:, None]
 
 
 def piece_labels(flat: Tensor, graph: Graph) -> Tensor:

@@ -1,5 +1,7 @@
 """What the solver returns: a signal, its dual, and how far from the optimum it can be."""
 
+import math
+import sys
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +26,7 @@ from elasticgnn.solver.segments import (
     nearly_equal,
     piece_labels,
 )
+from elasticgnn.solver.spread import usual_rows
 
 ROUNDINGS = 8  # of the numbers that a difference is made of
 
@@ -55,18 +58,16 @@ class Solution:
     lambda1: float
     norm: str
     order: int
+    problem: Instance = field(repr=False)  # as the solver read it
     boundary_rule: str = "graph"  # "free": trend filtering on chains
     loss: Loss = field(default_factory=Squared)
     interrupted: bool = False  # by Ctrl-C: the best point until then
-    problem: Instance | None = field(default=None, repr=False)  # as the solver read it
 
     def degrees_of_freedom(self, generator: torch.Generator | None = None) -> float:
         """The trace of dF/dX: the number of pieces for order 0 without lambda2, channels alone.
 
         Elsewhere it is estimated with random probes, which need a generator.
         """
-        if self.problem is None:
-            raise ValueError("problem must be known for degrees of freedom, got None")
         return freedom_of(self.problem, self, generator)
 
     @property
@@ -82,10 +83,19 @@ class Solution:
     def summary(self) -> str:
         """One line: verdict, objective, gap, distance, method and why, steps, seconds."""
         return (
-            f"{self.verdict}: objective {_value(self.objective)}, gap {self.gap:.2e} "
-            f"(relative {self.relative_gap:.2e}), distance <= {self.distance_bound:.2e}, "
+            f"{self.verdict}: objective {self._in_range(self.objective, '.10g')}, "
+            f"gap {self._in_range(self.gap, '.2e')} (relative {self.relative_gap:.2e}), "
+            f"distance <= {self.distance_bound:.2e}, "
             f"{self.method} ({self.reason}): {self.steps} steps, {self.seconds:.2f} s"
         )
+
+    def _in_range(self, value: float, digits: str) -> str:
+        """The number, or that float64 cannot hold it: the relative gap still can be known."""
+        if value == math.inf:
+            return "above what float64 can hold"
+        if value < sys.float_info.min and self.relative_gap > 0:
+            return "below what float64 can hold"
+        return format(value, digits)
 
     def pieces(self, *, tolerance: float | None = None, channel: int | None = None) -> Tensor:
         """The number of each node's constant piece (n,), by first node; of one `channel` if given.
@@ -93,27 +103,34 @@ class Solution:
         Pieces are the components of the graph of zero differences (of the degree-scaled signal).
         With `tolerance` a difference is zero up to that length. Without, it is zero where its two
         ends are equal up to their last digits, or where the dual lies further inside its ball than
-        the difference is long, both as shares of their largest (complementary slackness).
+        the difference is long, as a share of lambda1 and of the data's range (complementary
+        slackness). Nodes of a component without any value are one piece.
         """
-        value, dual = as_rows(self.value.detach()), as_rows(self.dual.detach())
-        if channel is not None:
-            value, dual = value[:, [channel]], dual[:, [channel]]
+        value = as_rows(self.value.detach())
+        columns = slice(None) if channel is None else [channel]
         if tolerance is not None:
-            flat = jump_lengths(value, self.graph) <= tolerance
-        elif self.order > 0 or self.boundary_rule == "free":
-            flat = nearly_equal(value, self.graph)
+            flat = jump_lengths(value[:, columns], self.graph) <= tolerance
         else:
-            entrywise = PENALTIES[self.norm].entrywise or value.shape[1] == 1
-            flat = flat_edges(value, dual, self.graph, self.lambda1, entrywise=entrywise)
+            flat = self._flat_entries(value)[:, columns].all(1)
         return piece_labels(flat, self.graph)
+
+    def _flat_entries(self, value: Tensor) -> Tensor:
+        """(m, d): edges that carry no difference, by their ends or by their dual."""
+        equal = nearly_equal(value, self.graph)
+        if self.order > 0 or self.boundary_rule == "free":
+            return equal
+        usual, dual = torch.from_numpy(usual_rows(self.problem)), as_rows(self.dual.detach())
+        entrywise = PENALTIES[self.norm].entrywise or value.shape[1] == 1
+        options = (self.graph, self.lambda1, usual)
+        return equal | flat_edges(value, dual, *options, entrywise=entrywise)
 
     @np.errstate(all="ignore")
     def knots(self) -> Tensor:
         """Nodes at which a trend of order > 0 changes, ascending: where the difference is not zero.
 
         A row of the difference operator is zero where its dual lies further inside its ball than
-        the row is long, both as shares of their largest, or where it is no longer than rounding
-        makes it. Its node is the middle one.
+        the row is long, as shares of lambda1 and of what the data's range can make of the row, or
+        where it is no longer than rounding makes it. Its node is the middle one.
         """
         rows = Geometry(self.graph, self.order, self.boundary_rule)
         value = np.nan_to_num(as_rows(self.value.detach()).numpy())
@@ -121,7 +138,7 @@ class Solution:
         made_of = (abs(rows.operator) @ np.abs(value)).max(1)
         reach = penalty_by_name(self.norm).dual_norm(as_rows(self.dual.detach())).numpy()
         room = 1 - reach / self.lambda1 if self.lambda1 > 0 else np.zeros_like(reach)
-        moving = room <= size / max(float(size.max(initial=0.0)), np.finfo(np.float64).tiny)
+        moving = room <= size / usual_rows(self.problem).max(1)
         moving &= size > ROUNDINGS * np.finfo(np.float64).eps * made_of
         return torch.from_numpy(np.unique(middle_nodes(rows.operator)[moving]))
 
@@ -131,10 +148,3 @@ class Solution:
         rows = Geometry(self.graph, self.order, self.boundary_rule)
         reach = edge_reach(self.dual.detach(), rows)
         return boundary_edges(self.value, reach, self.graph, self.lambda1, labels)
-
-
-def _value(objective: float) -> str:
-    """The objective, or that float64 cannot hold it: the relative gap still can be known."""
-    if 0 < objective < torch.finfo(torch.float64).tiny or objective == torch.inf:
-        return "beyond float64"
-    return f"{objective:.10g}"

@@ -96,7 +96,7 @@ def prepare(instance: Instance) -> Prepared:
         return _prepare_terms(instance, instance.terms)
     shift = _dominant_offset(instance)
     x = np.where(instance.is_missing, 0.0, instance.x - shift)
-    units = Units(shift, -_exponent(x), -_exponent(instance.data_weight))
+    units = Units(shift, -leading_exponent(x), -leading_exponent(instance.data_weight))
     own = replace(
         instance,
         x=np.ldexp(x, units.exponent),
@@ -114,8 +114,8 @@ def _prepare_terms(instance: Instance, terms: NodeTerms) -> Prepared:
         offset = _dominant_offset(instance)
         shift = offset if _bounds_move(terms, offset) else shift
     x = np.where(instance.is_missing, instance.x, instance.x - shift)
-    exponent = -_exponent(x) if terms.loss.power > 0 else 0
-    units = Units(shift, exponent, -_exponent(instance.data_weight), terms.loss.power)
+    exponent = -leading_exponent(x) if terms.loss.power > 0 else 0
+    units = Units(shift, exponent, -leading_exponent(instance.data_weight), terms.loss.power)
     own_terms = replace(
         terms,
         loss=terms.loss.scaled(exponent),
@@ -153,7 +153,7 @@ def times_power(values: Array, exponent: int) -> Array:
     return np.asarray(np.ldexp(values, exponent))
 
 
-def _exponent(values: Array) -> int:
+def leading_exponent(values: Array) -> int:
     """k with the largest |value| in [2^(k-1), 2^k)."""
     largest = float(np.abs(values).max(initial=0.0))
     return math.frexp(largest)[1] if largest > 0 else 0

@@ -1,0 +1,57 @@
+"""Entries that rest on a corner of the loss, on 0 or on a bound, put there exactly.
+
+Of a point near the optimum the room that is left and the force against it are both small or not:
+the larger one, each as a share of what is usual, says which one is zero.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from elasticgnn.solver.entries import AbsoluteValue, Wall
+from elasticgnn.solver.flatten import merged
+from elasticgnn.solver.instance import Array, Instance
+
+TINY = 1e-300
+
+
+def snapped(
+    instance: Instance,
+    signal: Array,
+    flow: Array,
+    entries: Iterable[tuple[AbsoluteValue, Array]],
+    bounds: Iterable[tuple[Wall, Array]],
+) -> Array:
+    """The signal with entries on their corners and pieces of one value, inside its bounds.
+
+    `entries` and `bounds` come with their flows and forces.
+    """
+    terms, out = instance.terms, signal.ravel().copy()
+    assert terms is not None
+    span = float(np.abs(terms.loss.start(instance.x)).max(initial=0.0))
+    for term, own in entries:
+        away = np.abs(term.difference(signal, own)[:, 0])
+        room = 1 - np.abs(own[:, 0]) / term.radius
+        rests = (room > away / _at_least(away, span)) & (term.softness == 0)
+        out[term.place[rests]] = term.offset[rests]
+    pull = _usual_pull(instance, span)
+    for wall, own in bounds:
+        left = wall.room(signal)
+        rests = own / _at_least(own, pull) > left / _at_least(left, span)
+        out[wall.place[rests]] = wall.at[rests]
+    held = (out != signal.ravel()).reshape(signal.shape)
+    tidy = merged(instance, out.reshape(signal.shape), flow, held)
+    return np.clip(tidy, terms.lower, terms.upper)
+
+
+def _usual_pull(instance: Instance, span: float) -> float:
+    """How hard data pull: a bound that pushes far less is not touched."""
+    assert instance.terms is not None
+    loss = instance.terms.loss
+    steep = span if loss.power == 2 else 1.0
+    return float(instance.data_weight.max(initial=0.0)) * (loss.edge_radius or steep)
+
+
+def _at_least(values: Array, usual: float) -> float:
+    """The largest of the values or what is usual: where all rest, none is a share of 1."""
+    return max(float(values.max(initial=0.0)), usual, TINY)
