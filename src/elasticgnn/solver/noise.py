@@ -1,5 +1,7 @@
 """The noise of a signal, estimated from its differences along edges."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -29,10 +31,21 @@ def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
     >>> noise_level(x, chain, torch.ones(4, 1, dtype=torch.float64)) > 0
     True
     """
+    return root_mean_square(np.array([_sigma_of(*pair) for pair in _steps(x, graph, data_weight)]))
+
+
+def rounding_steps(x: Tensor, graph: Graph, data_weight: Tensor) -> Tensor:
+    """(d,): between which multiples the data of a channel were rounded; 0 where they were not."""
+    steps = [_rounding(*pair) for pair in _steps(x, graph, data_weight)]
+    return torch.tensor(steps, dtype=torch.float64)
+
+
+def _steps(
+    x: Tensor, graph: Graph, data_weight: Tensor
+) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
+    """Per channel the absolute differences along edges, and which touch no end of the range."""
     rows = _rows(x.detach().double())
-    seen = _rows(data_weight) > 0
-    seen = seen.expand(rows.shape)
-    levels = []
+    seen = (_rows(data_weight) > 0).expand(rows.shape)
     for k in range(rows.shape[1]):
         both = seen[graph.tail, k] & seen[graph.head, k] & (graph.weight.detach() > 0)
         tail, head = rows[graph.tail[both], k], rows[graph.head[both], k]
@@ -41,8 +54,7 @@ def noise_level(x: Tensor, graph: Graph, data_weight: Tensor) -> float:
         if len(ends):  # black and white pixels: what lies beyond was cut off
             for end in (tail, head):
                 inside &= (end > ends.min()) & (end < ends.max())
-        levels.append(_sigma_of((tail - head).abs().numpy(), inside.numpy()))
-    return root_mean_square(np.array(levels))
+        yield (tail - head).abs().numpy(), inside.numpy()
 
 
 def root_mean_square(values: Array) -> float:
@@ -65,11 +77,23 @@ def _sigma_of(steps: Array, inside: NDArray[np.bool_]) -> float:
         return _by_median(steps)
     if share > MOST_EQUAL:
         return 0.0
-    if inside.sum() >= LEAST_INSIDE and (steps[inside] == 0).mean() < FEW_EQUAL:
+    if _is_cut_off(steps, inside):
         return _by_median(steps[inside])
     # rounded data: equal means closer than half of the smallest step
-    smallest = float(steps[steps > 0].min())
-    return smallest / 2 / float(ndtri((1 + share) / 2) * 2**0.5)
+    return _rounding(steps, inside) / 2 / float(ndtri((1 + share) / 2) * 2**0.5)
+
+
+def _rounding(steps: Array, inside: NDArray[np.bool_]) -> float:
+    """The smallest step of rounded data, else 0."""
+    share = float((steps == 0).mean()) if len(steps) else 0.0
+    if not FEW_EQUAL <= share <= MOST_EQUAL or _is_cut_off(steps, inside):
+        return 0.0
+    return float(steps[steps > 0].min())
+
+
+def _is_cut_off(steps: Array, inside: NDArray[np.bool_]) -> bool:
+    """Whether only values at the ends of the range are equal."""
+    return bool(inside.sum() >= LEAST_INSIDE and (steps[inside] == 0).mean() < FEW_EQUAL)
 
 
 def _by_median(steps: Array) -> float:

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -12,20 +12,18 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver.extras import Extras
-from elasticgnn.solver.freedom import degrees_of_freedom
 from elasticgnn.solver.geometry import Geometry
 from elasticgnn.solver.instance import check_graph
 from elasticgnn.solver.losses import Squared, as_loss
 from elasticgnn.solver.minimise import minimise
 from elasticgnn.solver.noise import noise_level
-from elasticgnn.solver.path import Path, minimise_path
+from elasticgnn.solver.question import Question, Scores
 from elasticgnn.solver.solution import Solution
+from elasticgnn.solver.stein import SURE_RTOL, stein
 
 CRITERIA = ("cv", "sure")
 RULES = ("least", "one-standard-error")
 FOLDS = 5
-SURE_RTOL = 1e-6
-OUTLYING = 6.0  # sigmas: a larger error at a held-out node says where a jump is, not how much noise
 
 
 class UncertifiedFoldWarning(UserWarning):
@@ -75,16 +73,6 @@ class Selection:
         )
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """Per lambda1."""
-
-    mean: Tensor
-    error: Tensor
-    certified: bool
-    path: Path | None = None  # of all the data
-
-
 @np.errstate(all="ignore")
 def cross_validate(
     x: Tensor,
@@ -131,7 +119,7 @@ def cross_validate(
     level = noise_level(x, graph, given) if sigma is None else sigma
     question = Question(x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary)
     question = replace(question, extras=extras, unit=_unit(x, extras))
-    score = {"cv": _held_out, "sure": _stein}[criterion]
+    score = {"cv": _held_out, "sure": stein}[criterion]
     found = [score(question, float(lambda2), generator) for lambda2 in lambda2s]
     scores, errors = (torch.stack([getattr(f, name) for f in found]) for name in ("mean", "error"))
     best2, best1 = _choice(scores, errors, question.lambda1s, rule)
@@ -202,46 +190,7 @@ def _warned(certified: bool) -> bool:
     return certified
 
 
-@dataclass(frozen=True)
-class Question:
-    """Which of lambda1s suits this signal, for one lambda2 at a time."""
-
-    x: Tensor
-    graph: Graph
-    lambda1s: tuple[float, ...]
-    norm: str
-    data_weight: Tensor
-    order: int = 0
-    sigma: float = 0.0
-    boundary: str = "graph"
-    extras: Extras = field(default_factory=Extras)
-    unit: float = 1.0  # of the data: squared errors in it do not leave the range of float64
-
-    def path(self, lambda2: float, data_weight: Tensor, rtol: float) -> Path:
-        """The solutions for all lambda1s with other weights of the data."""
-        return minimise_path(
-            self.x,
-            self.graph,
-            self.lambda1s,
-            lambda2=lambda2,
-            norm=self.norm,
-            data_weight=data_weight,
-            order=self.order,
-            boundary=self.boundary,
-            rtol=rtol,
-            extras=self.extras,
-        )
-
-    def errors(self, fitted: Tensor, held: Tensor) -> Tensor:
-        """What each held-out value costs: squares up to a cap, or the loss."""
-        loss = as_loss(self.extras.loss)
-        if not isinstance(loss, Squared):
-            return torch.from_numpy(loss.value(fitted.numpy(), held.numpy()))
-        cap = (OUTLYING * (self.sigma / self.unit)) ** 2 if self.sigma > 0 else torch.inf
-        return (fitted / self.unit - held / self.unit).square().clamp(max=cap)
-
-
-def _held_out(question: Question, lambda2: float, generator: torch.Generator) -> _Scores:
+def _held_out(question: Question, lambda2: float, generator: torch.Generator) -> Scores:
     """Mean squared error at held-out nodes, its standard error over the folds, per lambda1."""
     given, rows = question.data_weight.double(), question.x.detach().double()
     given, rows = (t[:, None] if t.ndim == 1 else t for t in (given, rows))
@@ -258,10 +207,10 @@ def _held_out(question: Question, lambda2: float, generator: torch.Generator) ->
         means.append(torch.stack([question.errors(f, rows[out]).mean() for f in fitted]))
     if not means:
         nothing = torch.zeros(len(question.lambda1s), dtype=torch.float64)
-        return _Scores(nothing, nothing, certified)
+        return Scores(nothing, nothing, certified)
     table = torch.stack(means)
     error = table.std(0, correction=int(len(means) > 1)) / len(means) ** 0.5
-    return _Scores(table.mean(0), error, certified)
+    return Scores(table.mean(0), error, certified)
 
 
 def _folds(graph: Graph, given: Tensor, generator: torch.Generator) -> Tensor:
@@ -276,21 +225,3 @@ def _folds(graph: Graph, given: Tensor, generator: torch.Generator) -> Tensor:
     keeper[component[seen][order]] = seen[order]  # some node of each, by the random order
     fold[keeper[keeper >= 0]] = -1
     return fold
-
-
-def _stein(question: Question, lambda2: float, generator: torch.Generator) -> _Scores:
-    """Stein's unbiased estimate of the mean squared error per lambda1."""
-    x, graph, given = question.x, question.graph, question.data_weight
-    path = question.path(lambda2, given, rtol=SURE_RTOL)
-    rows = x.detach().double()
-    seen = (given > 0) if given.ndim == rows.ndim else (given > 0)[:, None].expand(rows.shape)
-    unit, total = question.unit, int(seen.sum())
-    variance = (question.sigma / unit) ** 2
-    scores = []
-    for value, solution in zip(question.lambda1s, path, strict=True):
-        penalty = ElasticPenalty(value, lambda2, question.norm)
-        misfit = float((solution.value / unit - rows / unit)[seen].square().sum())
-        freedom = degrees_of_freedom(x, graph, penalty, solution, given, generator)
-        scores.append(misfit / total - variance + 2 * variance * freedom / total)
-    mean = torch.tensor(scores, dtype=torch.float64)
-    return _Scores(mean, torch.zeros_like(mean), path.usable, path)
