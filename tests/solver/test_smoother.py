@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
 from elasticgnn.solver.regressor import ElasticRegressor
@@ -173,3 +174,21 @@ def test_polars_nulls_are_missing_values_and_frames_name_nodes():
     fitted = ElasticRegressor(chain(3), 0.1).fit(polars.DataFrame({"node": [0, 2]}), [1.0, 3.0])
     named = fitted.predict(pandas.DataFrame({"node": [0, 1, 2]}))
     assert named[0] < 1.5 < 2.5 < named[2]
+
+
+def test_a_component_without_values_gets_the_best_constant_of_the_loss():
+    graph = Graph.from_edges([(0, 1), (1, 2), (3, 4)], normalization="none")
+    nodes, y = [[0], [1], [2]], [1.0, 2.0, 30.0]
+    for options, constant in (
+        ({}, 11.0),
+        ({"upper": 5.0}, 5.0),
+        ({"loss": "quantile:0.5"}, 2.0),
+    ):
+        found = ElasticRegressor(graph, 1e-3, **options).fit(nodes, y)
+        assert found.predict([[3], [4]]) == pytest.approx([constant] * 2, abs=1e-4)
+
+
+def test_the_regressor_fits_trends_with_free_ends():
+    found = ElasticRegressor(chain(6), 10.0, order=1, boundary="free")
+    found.fit([[0], [1], [5]], [0.0, 2.0, 10.0])
+    assert found.predict([[3]]) == pytest.approx([6.0], abs=1e-4)

@@ -18,6 +18,10 @@ from elasticgnn.solver.instance import check_graph
 from elasticgnn.solver.losses import Loss, as_loss
 from elasticgnn.solver.minimise import minimise
 from elasticgnn.solver.sample_weights import sample_weights
+from elasticgnn.solver.smoother import chain
+from elasticgnn.solver.solution import Solution
+
+FLAT = 1e290  # a strength that makes everything flat
 
 
 class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -26,7 +30,8 @@ class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
     A sample is one node, so that cross-validation leaves out nodes: GridSearchCV and
     cross_val_score choose lambda1 by R^2 at nodes that were not given. Several values at one node
     are averaged, weighted by `sample_weight`. With `loss` "logistic" or "poisson" it foretells
-    probabilities or rates.
+    probabilities or rates. Where a component has no value, the best constant for all values that
+    were given is foretold.
 
     Attributes after fit: value_ (n,) or (n, d), certified_, verdict_, method_, gap_.
     """
@@ -39,20 +44,24 @@ class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         norm: str = "l21",
         *,
         order: int = 0,
+        boundary: str = "graph",
         rtol: float = 1e-6,
         loss: str | Loss = "squared",
         lower: float | None = None,
         upper: float | None = None,
+        sparsity: float = 0.0,
     ) -> None:
         self.graph = graph
         self.lambda1 = lambda1
         self.lambda2 = lambda2
         self.norm = norm
         self.order = order
+        self.boundary = boundary
         self.rtol = rtol
         self.loss = loss
         self.lower = lower
         self.upper = upper
+        self.sparsity = sparsity
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """The regressor fitted to values y at nodes X."""
@@ -68,26 +77,40 @@ class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         sums = np.zeros(shape)
         np.add.at(sums, nodes, rows * weight.reshape(-1, *[1] * (rows.ndim - 1)))
         total = np.where(mass > 0, mass, 1.0).reshape(-1, *[1] * (rows.ndim - 1))
-        solution = minimise(
-            torch.from_numpy(sums / total),
-            self.graph,
-            ElasticPenalty(float(self.lambda1), float(self.lambda2), self.norm),
-            data_weight=torch.from_numpy(mass),
-            order=self.order,
-            rtol=self.rtol,
-            loss=loss,
-            lower=self.lower,
-            upper=self.upper,
-        )
-        # a component without a value has the mean of all: the best constant there is
-        mean = (rows * weight.reshape(-1, *[1] * (rows.ndim - 1))).sum(0) / weight.sum()
-        value = solution.value.numpy()
-        value = loss.mean(value)
-        self.value_ = np.where(np.isnan(value), mean, value)
+        averages = torch.from_numpy(sums / total)
+        trend = (self.order, self.boundary)
+        solution = self._solve(self.graph, averages, mass, float(self.lambda1), trend)
+        value = loss.mean(solution.value.numpy())
+        if np.isnan(value).any():  # a component without a value: the best constant of all others
+            level = self._solve(chain(len(rows)), torch.from_numpy(rows), weight, FLAT)
+            value = np.where(np.isnan(value), loss.mean(level.value.numpy())[0], value)
+        self.value_ = value
         self.certified_ = solution.certified
         self.verdict_, self.method_ = str(solution.verdict), solution.method
         self.gap_ = solution.gap
         return self
+
+    def _solve(
+        self,
+        graph: Graph,
+        values: torch.Tensor,
+        weight: NDArray[np.float64],
+        lambda1: float,
+        trend: tuple[int, str] = (0, "graph"),
+    ) -> Solution:
+        return minimise(
+            values,
+            graph,
+            ElasticPenalty(lambda1, float(self.lambda2), self.norm),
+            data_weight=torch.from_numpy(weight),
+            order=trend[0],
+            boundary=trend[1],
+            rtol=self.rtol,
+            loss=self.loss,
+            lower=self.lower,
+            upper=self.upper,
+            sparsity=self.sparsity,
+        )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The value at each node of X (m, 1)."""
