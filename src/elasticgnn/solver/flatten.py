@@ -8,6 +8,8 @@ from elasticgnn.solver.measure import lengths
 from elasticgnn.solver.null_space import component_constants, without_rows
 from elasticgnn.solver.spread import usual_rows
 
+SATURATED = 0.9999  # of its ball: a flow this long belongs to a row that is not zero
+
 
 def flattened(instance: Instance, signal: Array, flow: Array) -> Array:
     """The signal averaged over the pieces that its flow joins; trends if all their rows are flat.
@@ -49,6 +51,10 @@ def _jumps(instance: Instance, scaled: Array) -> Array:
 
 def _straight(instance: Instance, signal: Array, flow: Array) -> NDArray[np.bool_]:
     """Channels, (d,) or (1,), of a trend in which all differences are zero."""
+    reach = lengths(instance, flow / instance.channel_factor)
+    knots = reach > SATURATED * instance.lambda1 * instance.row_weight[:, None]
+    if knots.any(0).all():  # the usual case, without the rest of the work
+        return np.zeros(reach.shape[1], dtype=bool)
     flat = flat_rows(instance, np.asarray(instance.operator @ signal), flow)
     return np.asarray(flat[instance.row_weight > 0].all(0))
 
