@@ -227,7 +227,7 @@ def _write(
 def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json: bool) -> None:
     missing = solution.value.isnan().reshape(len(solution.value), -1)
     empty = int(missing.any(1).sum())
-    pieces = len(solution.pieces()[~missing.all(1)].unique())
+    pieces = len(set(solution.pieces()[~missing.all(1)].tolist()))
     if not as_json:
         say(solution.summary())
         say(f"{why}; lambda2 {lambda2:.6g}")

@@ -81,4 +81,4 @@ def _count(instance: Instance, solution: "Solution", channel: int | None) -> int
     """Pieces with a value that could be varied: one between gaps follows its neighbours."""
     seen = ~(instance.is_missing | instance.unobserved)
     here = seen.any(1) if channel is None else seen[:, channel]
-    return len(solution.pieces(channel=channel)[torch.from_numpy(here)].unique())
+    return len(np.unique(solution.pieces(channel=channel).numpy()[here]))
