@@ -55,8 +55,9 @@ def _straight(instance: Instance, signal: Array, flow: Array) -> NDArray[np.bool
     knots = reach > SATURATED * instance.lambda1 * instance.row_weight[:, None]
     if knots.any(0).all():  # the usual case, without the rest of the work
         return np.zeros(reach.shape[1], dtype=bool)
-    flat = flat_rows(instance, np.asarray(instance.operator @ signal), flow)
-    return np.asarray(flat[instance.row_weight > 0].all(0))
+    rows = np.asarray(instance.operator @ signal)
+    flat = flat_rows(instance, rows, flow)[instance.row_weight > 0].all(0)
+    return np.asarray(flat & rows.any())  # what has no difference at all needs no rounding
 
 
 def merged(instance: Instance, signal: Array, flow: Array, held: NDArray[np.bool_]) -> Array:
