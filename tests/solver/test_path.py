@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import (
+    Path,
     cross_validate,
     lambda1_max,
     log_grid,
@@ -210,7 +211,7 @@ def test_choice_by_held_out_nodes_does_not_depend_on_the_height_of_jumps(jump):
 
 
 def test_choice_says_when_its_folds_were_not_certified(monkeypatch):
-    monkeypatch.setattr(select.Path, "usable", property(lambda path: False))
+    monkeypatch.setattr(Path, "usable", property(lambda path: False))
     with pytest.warns(select.UncertifiedFoldWarning, match="not certified"):
         found = cross_validate(steps(generator()), chain(120), [0.1, 1.0], generator=generator())
     assert not found.certified

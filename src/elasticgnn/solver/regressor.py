@@ -73,7 +73,7 @@ class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         if loss.edge_radius > 0 and len(np.unique(nodes)) < len(nodes):
             raise ValueError(f"X must name every node once for loss {loss.name!r}, got one twice")
         shape = (self.graph.num_nodes, *rows.shape[1:])
-        mass = np.bincount(nodes, weight, shape[0])
+        mass = np.bincount(nodes, weight, shape[0]).astype(np.float64)
         sums = np.zeros(shape)
         np.add.at(sums, nodes, rows * weight.reshape(-1, *[1] * (rows.ndim - 1)))
         total = np.where(mass > 0, mass, 1.0).reshape(-1, *[1] * (rows.ndim - 1))
