@@ -9,7 +9,7 @@ longer and a shorter training of the study's fixed setting, so that loading does
 epochs of the trainings there are x trainings left. Groups of one attacked data set are measured at
 their first attack rate. Rows that the file has are not measured again, but what is left is counted
 anew; `--only` measures some data sets.
-`--grid` trains settings spread evenly over the whole grid of one cell of table 1, one run each in
+`--grid` trains settings drawn from the whole grid of one cell of table 1, one run each in
 full, and says what all settings with all runs would take. `--profile` says which operations of
 torch an epoch of one cell spends its time in.
 """
@@ -33,7 +33,7 @@ from elasticgnn.experiment.execute import (
     train_claims,
 )
 from elasticgnn.experiment.ledger import Claim
-from elasticgnn.experiment.search import spread
+from elasticgnn.experiment.search import drawn
 from elasticgnn.experiment.tasks import load_task
 from elasticgnn.training import TrainingPlan, fit, fit_population, make_model
 
@@ -103,7 +103,7 @@ def row_of(group: CellGroup, seconds: float) -> dict[str, object]:
     """One line of the record."""
     runs = [run for result in results_of(group)[1] for run in result.runs]
     epochs = fmean(run.epochs for run in runs) if runs else group.study.protocol.epochs
-    left = expected_trainings(group.study, group) if is_left(group) else 0
+    left = expected_trainings(group) if is_left(group) else 0
     return {
         "study": group.study.name,
         "group": f"{group.dataset} {group.level:g} {group.group}",
@@ -133,7 +133,7 @@ def grid_sample(dataset: str, model: str, count: int) -> dict[str, object]:
     (group,) = cell_groups(spec)
     group_task = GroupTask(group, load_task(spec.protocol, dataset, 0.0))
     every = group.models[0].settings
-    claims = [Claim(n, setting, 0, 1) for n, setting in enumerate(spread(every, count))]
+    claims = [Claim(n, setting, 0, 1) for n, setting in enumerate(drawn(every, count, seed=0))]
     epochs: list[int] = []
     began = time.process_time()
     train_claims(group_task, claims, lambda claim, records: epochs.append(records[-1].epochs))

@@ -1,6 +1,9 @@
 """Searches: what is wanted next, and what is selected in the end."""
 
-from elasticgnn.experiment.search import expected_runs, needs, select
+import random
+
+from elasticgnn.experiment import load_spec
+from elasticgnn.experiment.search import drawn, expected_runs, needs, select
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.space import Rung, SearchPlan
 from made_up_records import made_up_record
@@ -51,9 +54,36 @@ def test_halving_waits_for_a_full_rung():
     assert not wanted.met(records)
 
 
-def test_a_first_rung_smaller_than_the_grid_is_spread_over_it():
-    plan = SearchPlan("halving", (Rung(4, 1), Rung(1, 3)))
-    assert list(needs(SETTINGS, SETTINGS[0], plan, 3, {}).runs) == SETTINGS[::2]
+def test_a_first_rung_smaller_than_the_grid_is_drawn_from_the_seed_of_the_plan():
+    found = [
+        list(needs(SETTINGS, SETTINGS[0], SearchPlan("halving", (Rung(4, 1),), seed), 3, {}).runs)
+        for seed in (0, 0, 1)
+    ]
+    assert found[0] == found[1] != found[2]
+    for chosen in found:
+        assert len(set(chosen)) == 4
+        assert chosen == [setting for setting in SETTINGS if setting in chosen]
+
+
+def test_a_draw_is_of_the_lowest_numbers_of_the_generator_and_of_all_where_there_are_fewer():
+    lots = random.Random(7)
+    numbers = [lots.random() for _ in SETTINGS]
+    below = sorted(numbers)[3]
+    pairs = zip(SETTINGS, numbers, strict=True)
+    assert drawn(SETTINGS, 3, 7) == [setting for setting, number in pairs if number < below]
+    assert drawn(SETTINGS, 8, 7) == drawn(SETTINGS, 99, 7) == SETTINGS
+
+
+def test_a_draw_from_the_papers_grid_has_every_value_of_every_hyperparameter():
+    spec = load_spec("table1")
+    plan = spec.search_on("photo")
+    for model in ("elastic", "appnp"):
+        space = spec.model(model).settings
+        found = drawn(space, plan.rungs[0].keep, plan.seed)
+        for name in ("steps", "learning_rate", "weight_decay", "dropout", "lambda1", "lambda2"):
+            assert {getattr(s, name) for s in found} == {getattr(s, name) for s in space}
+    pairs = {(s.lambda1, s.lambda2) for s in drawn(spec.model("elastic").settings, 48, plan.seed)}
+    assert len(pairs) > 12  # of 16: every 12th setting of the grid would have four
 
 
 def test_selection_looks_at_validation_nodes_and_at_complete_settings_only():

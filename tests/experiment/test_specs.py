@@ -7,8 +7,11 @@ from dataclasses import replace
 import pytest
 
 from elasticgnn.experiment import WorkPlan, cells, cut_down, load_spec, read_result, run_study
+from elasticgnn.experiment.cells import cell_groups
+from elasticgnn.experiment.engine import expected_trainings
 from elasticgnn.experiment.found import with_found
-from elasticgnn.experiment.space import SearchPlan
+from elasticgnn.experiment.search import drawn
+from elasticgnn.experiment.space import Rung, SearchPlan
 from elasticgnn.experiment.spec import Published
 from elasticgnn.experiment.spec_file import SPECS, parse_spec, spec_names
 from elasticgnn.experiment.tasks import LONG_NAMES
@@ -53,6 +56,42 @@ def test_the_papers_grid_has_576_points_and_appnps_252():
     # Without lambda1 and lambda2 nothing is propagated, yet K stays a part of the grid.
     assert len(spec.model("elastic").settings) == 576
     assert len(spec.model("appnp").settings) == 252
+
+
+def test_table_1_searches_whole_spaces_on_two_data_sets_and_one_draw_on_the_others():
+    spec = load_spec("table1")
+    whole, draw = spec.search_on("cora"), spec.search_on("photo")
+    assert [(rung.keep, rung.runs) for rung in whole.rungs] == [(576, 1), (12, 3), (3, 10)]
+    assert [(rung.keep, rung.runs) for rung in draw.rungs] == [(48, 1), (6, 3), (2, 10)]
+    assert {name for name in spec.datasets if spec.search_on(name) == whole} == {"cora", "citeseer"}
+    assert all(spec.search_on(n) == draw for n in ("pubmed", "cs", "physics", "computers"))
+    left = {group.group: expected_trainings(group) for group in cell_groups(spec)[-7:]}
+    assert left == dict.fromkeys(("cheb", "gcn", "gat", "sgc", "sage"), 44) | {
+        "appnp": 74,
+        "elastic": 74,
+    }
+
+
+def test_another_method_is_for_all_data_sets():
+    spec = load_spec("table1").searched_by("fixed")
+    assert {spec.search_on(name).method for name in spec.datasets} == {"fixed"}
+
+
+def test_a_cut_down_study_trains_with_both_penalties():
+    (elastic,) = cut_down(load_spec("table1")).restricted(models=("elastic",)).models
+    assert any(s.lambda1 > 0 for s in elastic.settings)
+    assert any(s.lambda2 > 0 for s in elastic.settings)
+
+
+def test_a_result_holds_the_rule_of_its_search(tmp_path):
+    spec = cut_down(load_spec("table1"), runs=1, settings=8).restricted(models=("elastic",))
+    plan = SearchPlan("halving", (Rung(3, 1),), seed=5)
+    spec = replace(spec, searches={spec.datasets[0]: plan})
+    run_study(spec, WorkPlan(f"sqlite:///{tmp_path}/t.db", tmp_path))
+    result = read_result(tmp_path, spec, cells(spec)[0])
+    assert (result.search, result.rule) == ("halving", plan)
+    tried = [candidate.setting for candidate in result.candidates]
+    assert tried == drawn(spec.models[0].settings, 3, 5)
 
 
 def test_published_numbers_are_the_papers():

@@ -171,6 +171,8 @@ def status(
             f"{row['waiting']} waiting, {row['runs']} trainings{time_taken(row)}"
             f"{time_left(row)}"
         )
+        for rule, datasets in row["rules"].items():
+            say(f"           search on {', '.join(datasets)}: {rule}")
 
 
 def time_taken(row: dict[str, Any]) -> str:

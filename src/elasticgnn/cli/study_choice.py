@@ -45,13 +45,11 @@ def chosen_study(
     attack: Path | None = None,
 ) -> "StudySpec":
     """The study `name` as the options restrict it, on the graphs that an attack file changes."""
-    from dataclasses import replace
-
     from elasticgnn.experiment import cut_down, load_spec, with_protocol
 
     spec = load_spec(name)
     if search is not None:
-        spec = replace(spec, search=replace(spec.search, method=search))
+        spec = spec.searched_by(search)
     spec = with_protocol(spec, runs=runs, epochs=epochs, seed=seed, hidden_channels=hidden)
     spec = spec.restricted(tuple(dataset or ()), tuple(model or ()))
     return _with_attack(cut_down(spec) if quick else spec, attack)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elasticgnn.experiment.space import SearchPlan
 from elasticgnn.experiment.spec import ModelSpec, StudySpec
 
 
@@ -46,6 +47,11 @@ class CellGroup:
         """The name under which the storage knows these trials."""
         mark = self.study.protocol.fingerprint
         return f"{self.study.pool}/{self.dataset}/{self.level:g}/{self.group}/{mark}"
+
+    @property
+    def search(self) -> SearchPlan:
+        """How the settings of these cells are searched."""
+        return self.study.search_on(self.dataset)
 
     @property
     def cells(self) -> tuple[Cell, ...]:

@@ -106,7 +106,7 @@ class Worker:
         self.flips = matching_flips(spec, plan.attack)
         self.loaded: tuple[tuple[str, float], NodeTask, AttackRecord | None] | None = None
         self.environment = environment()
-        total = sum(expected_trainings(spec, group) for group, _ in self.groups)
+        total = sum(expected_trainings(group) for group, _ in self.groups)
         self.counts = {g.trials_name: count_runs(led.records()) for g, led in self.groups}
         done = min(sum(self.counts.values()), total)
         self.progress = Progress(total, done_before=done, done=done)
@@ -206,7 +206,7 @@ def group_needs(group: CellGroup, records: Records) -> Needs:
         own = needs(
             group_settings(group, model),
             fixed_setting(group, model),
-            group.study.search,
+            group.search,
             group.study.protocol.runs,
             records,
         )
@@ -229,13 +229,13 @@ def fixed_setting(group: CellGroup, model: ModelSpec) -> Setting:
     return replace(fixed, steps=int(group.level)) if group.study.axis == "steps" else fixed
 
 
-def expected_trainings(spec: StudySpec, group: CellGroup) -> int:
+def expected_trainings(group: CellGroup) -> int:
     """Trainings of a whole group; models that share settings share trainings."""
     distinct = {s for model in group.models for s in group_settings(group, model)}
-    if spec.search.method == "grid":
-        return len(distinct) * spec.protocol.runs
-    runs = spec.protocol.runs
-    return sum(expected_runs(len(m.settings), spec.search, runs) for m in group.models)
+    runs, plan = group.study.protocol.runs, group.search
+    if plan.method == "grid":
+        return len(distinct) * runs
+    return sum(expected_runs(len(m.settings), plan, runs) for m in group.models)
 
 
 def count_runs(records: Records) -> int:
@@ -252,7 +252,8 @@ def cell_result(
 ) -> CellResult:
     """The cell as it is stored: the selected setting's runs, and all candidates in brief."""
     count = group.study.protocol.runs
-    fixed = group.study.search.method == "fixed"
+    plan = group.search
+    fixed = plan.method == "fixed"
     settings = [fixed_setting(group, model)] if fixed else group_settings(group, model)
     selected = select(settings, count, records)
     assert selected is not None  # the group's needs are met
@@ -261,7 +262,8 @@ def cell_result(
         pool=group.study.pool,
         cell=cell,
         protocol=group.study.protocol,
-        search=group.study.search.method,
+        search=plan.method,
+        rule=plan if plan.method == "halving" else None,
         selected=selected,
         runs=tuple(records[selected][run] for run in range(count)),
         candidates=tuple(candidate(setting, records) for setting in tried),

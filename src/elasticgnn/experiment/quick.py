@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from elasticgnn.experiment.search import drawn
 from elasticgnn.experiment.space import Rung, SearchPlan
 from elasticgnn.experiment.spec import ModelSpec, StudySpec
 
@@ -28,12 +29,11 @@ def cut_down(spec: StudySpec, *, epochs: int = 4, runs: int = 2, settings: int =
         levels=spec.levels[:2],
         models=tuple(with_fewer(model, settings) for model in spec.models),
         search=SearchPlan(spec.search.method, METHOD_RUNGS if spec.search.rungs else ()),
+        searches={},
         paper={key: value for key, value in spec.paper.items() if key[0] == spec.datasets[0]},
     )
 
 
 def with_fewer(model: ModelSpec, count: int) -> ModelSpec:
-    """The model with `count` of its settings, evenly over its grid."""
-    total = len(model.settings)
-    chosen = {index * total // min(count, total) for index in range(min(count, total))}
-    return replace(model, settings=tuple(model.settings[index] for index in sorted(chosen)))
+    """The model with `count` of its settings, drawn from its grid."""
+    return replace(model, settings=tuple(drawn(model.settings, count, seed=0)))

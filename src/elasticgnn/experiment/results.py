@@ -12,6 +12,7 @@ from elasticgnn.experiment.cells import Cell
 from elasticgnn.experiment.flips import AttackRecord
 from elasticgnn.experiment.record import RunRecord
 from elasticgnn.experiment.setting import Setting
+from elasticgnn.experiment.space import SearchPlan
 from elasticgnn.experiment.spec import Protocol, StudySpec
 from elasticgnn.files import write_whole
 
@@ -48,6 +49,7 @@ class CellResult:
     candidates: tuple[Candidate, ...]
     environments: tuple[Mapping[str, str], ...]
     attack: AttackRecord | None = None
+    rule: SearchPlan | None = None  # of a halving; results of before 0.2 do not name it
 
     def metric(self, name: str) -> list[float]:
         """The metric of each run, in the order of the runs."""
@@ -62,6 +64,7 @@ class CellResult:
             "protocol": asdict(self.protocol),
             **({} if self.attack is None else {"attack": asdict(self.attack)}),
             "search": self.search,
+            **({} if self.rule is None else {"rule": self.rule.to_json()}),
             "selected": self.selected.to_json(),
             "environments": [dict(environment) for environment in self.environments],
             "candidates": [candidate_row(candidate) for candidate in self.candidates],
@@ -83,6 +86,7 @@ class CellResult:
             candidates=tuple(read_candidate(row) for row in table["candidates"]),
             environments=tuple(table["environments"]),
             attack=AttackRecord(**table["attack"]) if "attack" in table else None,
+            rule=SearchPlan.from_json(table["rule"]) if "rule" in table else None,
         )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from elasticgnn.experiment.record import RunRecord
 from elasticgnn.experiment.setting import Setting
-from elasticgnn.experiment.space import Rung, SearchPlan
+from elasticgnn.experiment.space import SearchPlan
 
 Records = Mapping[Setting, Mapping[int, RunRecord]]
 
@@ -33,14 +34,15 @@ def needs(
         return Needs({fixed: runs}, final=True)
     if plan.method == "grid" or not plan.rungs:
         return Needs(dict.fromkeys(settings, runs), final=True)
-    return halving_needs(settings, plan.rungs, runs, records)
+    return halving_needs(settings, plan, runs, records)
 
 
 def halving_needs(
-    settings: Sequence[Setting], rungs: Sequence[Rung], runs: int, records: Records
+    settings: Sequence[Setting], plan: SearchPlan, runs: int, records: Records
 ) -> Needs:
     """Successive halving: a rung is filled, ranked by validation accuracy, and cut down."""
-    chosen = spread(settings, rungs[0].keep)
+    rungs = plan.rungs
+    chosen = drawn(settings, rungs[0].keep, plan.seed)
     wanted: dict[Setting, int] = {}
     for index, rung in enumerate(rungs):
         goal = runs if index == len(rungs) - 1 else min(rung.runs, runs)
@@ -52,10 +54,17 @@ def halving_needs(
     raise AssertionError("a plan has at least one rung")
 
 
-def spread(settings: Sequence[Setting], keep: int) -> list[Setting]:
-    """At most `keep` settings, evenly over the grid."""
-    count = min(keep, len(settings))
-    return [settings[index * len(settings) // count] for index in range(count)]
+def drawn(settings: Sequence[Setting], count: int, seed: int) -> list[Setting]:
+    """At most `count` settings, drawn without replacement, in the grid's order.
+
+    Those with the lowest numbers of `random.Random(seed).random()`, one per setting: Python keeps
+    that sequence the same in all versions. Equal steps through a grid would not do, they meet the
+    same values of its last hyperparameters again and again.
+    """
+    lots = random.Random(seed)
+    numbers = [lots.random() for _ in settings]
+    lowest = sorted(range(len(settings)), key=numbers.__getitem__)[:count]
+    return [settings[index] for index in sorted(lowest)]
 
 
 def best(chosen: Sequence[Setting], keep: int, runs: int, records: Records) -> list[Setting]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
@@ -28,10 +28,14 @@ class Rung:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """grid: every setting, all runs; halving: by `rungs`; fixed: one setting, all runs."""
+    """grid: every setting, all runs; halving: by `rungs`; fixed: one setting, all runs.
+
+    Of a space with more settings than the first rung keeps, that many are drawn with `seed`.
+    """
 
     method: str = "grid"
     rungs: tuple[Rung, ...] = ()
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -39,6 +43,32 @@ class SearchPlan:
         runs = [rung.runs for rung in self.rungs]
         if runs != sorted(set(runs)):
             raise ValueError(f"rungs must have growing numbers of runs, got {runs}")
+        if type(self.seed) is not int or self.seed < 0:
+            raise ValueError(f"seed of the draw must be a whole number >= 0, got {self.seed!r}")
+
+    @property
+    def label(self) -> str:
+        """The rule in words; a plan without rungs is its method."""
+        if self.method != "halving" or not self.rungs:
+            return self.method
+        first, *others = self.rungs
+        drawn = f"at most {first.keep} settings (drawn with seed {self.seed} from a larger space)"
+        steps = [f"the best {rung.keep} with {rung.runs}" for rung in others]
+        return ", ".join([f"{drawn} with {plural(first.runs)}", *steps])
+
+    def to_json(self) -> dict[str, Any]:
+        """The rule of a halving as values for JSON."""
+        return {"seed": self.seed, "rungs": [asdict(rung) for rung in self.rungs]}
+
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> SearchPlan:
+        """The rule that `to_json` gave."""
+        return cls("halving", tuple(Rung(**rung) for rung in table["rungs"]), table["seed"])
+
+
+def plural(runs: int) -> str:
+    """ "1 run", "2 runs"."""
+    return "1 run" if runs == 1 else f"{runs} runs"
 
 
 def expand(base: Mapping[str, Any], grids: Iterable[Mapping[str, Any]]) -> Iterator[Setting]:

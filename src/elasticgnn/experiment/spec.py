@@ -139,6 +139,16 @@ class StudySpec:
     remarks: tuple[Remark, ...] = ()
     found: Mapping[tuple[str, str, float], Setting] = field(default_factory=dict)
     compare: str | None = None  # the model whose paired difference to the baseline a table shows
+    searches: Mapping[str, SearchPlan] = field(default_factory=dict)  # of data sets with their own
+
+    def search_on(self, dataset: str) -> SearchPlan:
+        """How settings are searched on a data set."""
+        return self.searches.get(dataset, self.search)
+
+    def searched_by(self, method: str) -> StudySpec:
+        """The study with another method of search on all its data sets."""
+        own = {name: replace(plan, method=method) for name, plan in self.searches.items()}
+        return replace(self, search=replace(self.search, method=method), searches=own)
 
     def model(self, name: str) -> ModelSpec:
         """The model of that name; ValueError lists those there are."""

@@ -82,7 +82,7 @@ def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
         axis=axis,
         levels=numbers(table, "levels", [0.0]),
         models=tuple(parse_model(k, v, defaults) for k, v in table["models"].items()),
-        search=parse_search(table.get("search", {})),
+        search=parse_search("search", table.get("search", {}), {"on"}),
         baseline=table.get("baseline"),
         compare=table.get("compare"),
         tolerance=Tolerance(**table.get("tolerance", {})),
@@ -90,6 +90,7 @@ def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
         remarks=tuple(parse_remark(remark) for remark in table.get("remarks", [])),
     )
     spec = replace(spec, paper=parse_paper(spec, table.get("paper", {})))
+    spec = replace(spec, searches=parse_searches(spec, table.get("search", {}).get("on", [])))
     return check_names(replace(spec, found=parse_found(spec, table.get("found", {}))))
 
 
@@ -122,10 +123,26 @@ def parse_remark(table: dict[str, Any]) -> Remark:
     return Remark(str(table["text"]), texts(table, "datasets"), texts(table, "models"), levels)
 
 
-def parse_search(table: dict[str, Any]) -> SearchPlan:
+def parse_search(name: str, table: dict[str, Any], more: set[str]) -> SearchPlan:
     """The search from its table; a grid unless it says otherwise."""
+    allowed = {"method", "rungs", "seed"} | more
+    if unknown := sorted(set(table) - allowed):
+        raise ValueError(f"{name} must have keys of {sorted(allowed)}, got {unknown}")
     rungs = tuple(Rung(**rung) for rung in table.get("rungs", []))
-    return SearchPlan(method=str(table.get("method", "grid")), rungs=rungs)
+    return SearchPlan(str(table.get("method", "grid")), rungs, table.get("seed", 0))
+
+
+def parse_searches(spec: StudySpec, tables: list[dict[str, Any]]) -> dict[str, SearchPlan]:
+    """`[[search.on]]`: data sets with a search of their own, by the study's method."""
+    found: dict[str, SearchPlan] = {}
+    for table in tables:
+        own = names(table, "datasets")
+        spec.restricted(own)
+        if twice := sorted(set(own) & set(found)):
+            raise ValueError(f"search.on must name a data set once, got {twice} twice")
+        plan = parse_search("search.on", {"method": spec.search.method, **table}, {"datasets"})
+        found |= dict.fromkeys(own, plan)
+    return found
 
 
 def parse_paper(spec: StudySpec, table: dict[str, Any]) -> dict[tuple[str, str, float], Published]:

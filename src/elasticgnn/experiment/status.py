@@ -33,6 +33,7 @@ def study_status(spec: StudySpec, url: str, results: Path) -> dict[str, Any]:
         **dict.fromkeys(("seconds", "processor_hours", "hours_left"), 0.0),
         **dict.fromkeys(STATES, 0),
         "groups": [],
+        "rules": rules(spec),
     }
     path = sqlite_path(url)
     stored = {} if path is not None and not path.is_file() else stored_trials(spec, url)
@@ -42,6 +43,14 @@ def study_status(spec: StudySpec, url: str, results: Path) -> dict[str, Any]:
             if trial.state.name.lower() in STATES:
                 found[trial.state.name.lower()] += 1
         add_trainings(found, finished_runs(trials), group)
+    return found
+
+
+def rules(spec: StudySpec) -> dict[str, list[str]]:
+    """The rules of search in words, each with the data sets that it is for."""
+    found: dict[str, list[str]] = {}
+    for dataset in spec.datasets:
+        found.setdefault(spec.search_on(dataset).label, []).append(dataset)
     return found
 
 
@@ -62,7 +71,7 @@ def finished_runs(trials: list[Any]) -> list[dict[str, Any]]:
 
 def add_trainings(found: dict[str, Any], runs: list[dict[str, Any]], group: CellGroup) -> None:
     """Count one group's trainings, their time, and the rest at the same pace."""
-    left = max(expected_trainings(group.study, group) - len(runs), 0)
+    left = max(expected_trainings(group) - len(runs), 0)
     seconds = [run.get("processor_seconds") or run["seconds"] for run in runs]
     processor = sum(run.get("processor_seconds") or 0.0 for run in runs)
     found["runs"] += len(runs)
