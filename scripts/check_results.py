@@ -2,15 +2,16 @@
 
     python scripts/check_results.py [results]
 
-Needs nothing but Python 3.11: it shares no line with the package, only the files that hold the
-data (the cells, the studies' TOML with the paper's numbers, the list of claims). Prints what
-differs from what is committed (table*.csv, figure*.csv, claims.json, docs/reproduce.md) and ends
-with 1, or says how much agrees.
+Needs nothing but Python 3.11 and check_searches.py beside it: it shares no line with the package,
+only the files that hold the data (the cells, the studies' TOML with the paper's numbers, the list
+of claims). Prints what differs from what is committed (table*.csv, figure*.csv, claims.json,
+docs/reproduce.md) and ends with 1, or says how much agrees.
 """
 
 import csv
 import json
 import math
+import runpy
 import sys
 import tomllib
 from itertools import pairwise
@@ -22,6 +23,7 @@ CLAIMS = ROOT / "src/elasticgnn/report/claims.toml"
 # 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom
 STUDENT = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
 NEEDS = {"all": 1.0, "almost all": 0.9, "most": 0.5}
+SEARCHES = runpy.run_path(str(Path(__file__).with_name("check_searches.py")))
 problems = []
 
 
@@ -49,7 +51,7 @@ class Study:
 
     def __init__(self, path, results):
         table = tomllib.loads(path.read_text("utf-8"))
-        self.name, self.metric = path.stem, table.get("metric", "accuracy")
+        self.table, self.name, self.metric = table, path.stem, table.get("metric", "accuracy")
         self.baseline, self.models = table.get("baseline"), table["models"]
         self.levels = [float(level) for level in table.get("levels", [0.0])]
         self.datasets, self.tolerance = table["datasets"], table.get("tolerance", {})
@@ -124,6 +126,13 @@ def check_selection(study):
             problems.append(f"{name}: another setting is better on the validation nodes")
         mean = math.fsum(run["test"] for run in cell["runs"]) / len(cell["runs"])
         expect(f"{name} candidate", chosen[0]["test"], mean, digits=5)
+
+
+def check_search(study):
+    """A search that names its rule tried what the rule draws, with as many runs as it says."""
+    for key, cell in study.cells.items():
+        if cell is not None and "rule" in cell:
+            problems.extend(SEARCHES["problems_of"](study.table, key, cell))
 
 
 def check_table(study, results):
@@ -252,6 +261,7 @@ def main(results):
             expect(f"{study.name} table", (results / f"{study.name}.csv").exists(), False)
             continue
         check_selection(study)
+        check_search(study)
         check_sentence(study, document)
         check = check_series if study.metric == "objective" else check_table
         numbers += check(study, results)

@@ -26,16 +26,17 @@ from elasticgnn.experiment import load_spec, read_result
 from elasticgnn.experiment.cells import CellGroup, cell_groups
 from elasticgnn.experiment.engine import expected_trainings, fixed_setting
 from elasticgnn.experiment.execute import (
-    SIDE_BY_SIDE,
     GroupTask,
     model_settings,
     to_run,
     train_claims,
+    trains_side_by_side,
 )
 from elasticgnn.experiment.ledger import Claim
 from elasticgnn.experiment.search import drawn
 from elasticgnn.experiment.tasks import load_task
-from elasticgnn.training import TrainingPlan, fit, fit_population, make_model
+from elasticgnn.training import TrainingPlan, fit_population, make_model
+from elasticgnn.training.fit import fit_lean
 
 STUDIES = ("table1", "table2")
 SHORT, LONG, RUNS = 2, 8, 16
@@ -51,7 +52,7 @@ def processor_seconds(work, epochs: int) -> float:
 
 
 def trainer(group_task: GroupTask):
-    """A function of the number of epochs that trains the group's fixed setting, and its runs."""
+    """A function of the epochs that trains the group's fixed setting, its runs, epochs to time."""
     group, task = group_task.group, group_task.task
     setting = fixed_setting(group, group.models[-1])
     settings, count = model_settings(group_task, setting), group.study.protocol.runs
@@ -63,18 +64,21 @@ def trainer(group_task: GroupTask):
     def alone(epochs: int) -> None:
         generator = torch.Generator().manual_seed(0)
         model = make_model(settings, task, generator)
-        fit(model, task, group_task.splits[0], TrainingPlan(epochs=epochs), generator)
+        plan = TrainingPlan(epochs=epochs, ties="first")
+        fit_lean(model, group_task.fields, group_task.splits[0], plan, generator)
 
-    return (side_by_side, RUNS) if group_task.family in SIDE_BY_SIDE else (alone, 1)
+    if trains_side_by_side(group):
+        return side_by_side, RUNS, (SHORT, LONG)
+    return alone, 1, (10, 40)  # the first epochs are chosen more often, and looked at longer
 
 
 def epoch_cost(group: CellGroup) -> float:
     """Processor seconds of one epoch of one run."""
     task = load_task(group.study.protocol, group.dataset, group.level)
-    work, runs = trainer(GroupTask(group, task))
+    work, runs, (few, many) = trainer(GroupTask(group, task))
     work(1)
-    short, long = (processor_seconds(work, epochs) for epochs in (SHORT, LONG))
-    return max(long - short, 0.0) / (LONG - SHORT) / runs
+    short, long = (processor_seconds(work, epochs) for epochs in (few, many))
+    return max(long - short, 0.0) / (many - few) / runs
 
 
 def results_of(group: CellGroup):
@@ -154,7 +158,7 @@ def epoch_profile(dataset: str, model: str) -> dict[str, object]:
     """Shares (%) of the operations that an epoch of one cell of table 1 spends most time in."""
     spec = load_spec("table1").restricted((dataset,), (model,))
     (group,) = cell_groups(spec)
-    work, _ = trainer(GroupTask(group, load_task(spec.protocol, dataset, 0.0)))
+    work, *_ = trainer(GroupTask(group, load_task(spec.protocol, dataset, 0.0)))
     work(SHORT)
     with torch.profiler.profile() as profiler:
         work(PROFILED)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from at_work import threads_at_work
 from elasticgnn.features import DropoutNoise, SparseFeatures, feature_product
-from elasticgnn.features.product import multiply_plainly
+from elasticgnn.features.dropout import RowNoise
+from elasticgnn.features.product import dropped_values, multiply_plainly
 
 
 def random_features(rows, columns, seed, share=0.3):
@@ -133,3 +134,52 @@ def test_plain_path_equals_the_compiled_one():
 def test_a_weight_of_the_wrong_height_is_refused():
     with pytest.raises(ValueError, match=r"weight must be \(5, d\)"):
         feature_product(torch.ones(3, 5), torch.ones(4, 2))
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.8])
+@pytest.mark.parametrize("width", [3, 16, 70])
+def test_what_dropout_leaves_is_multiplied_as_if_the_rest_were_zeros(rate, width):
+    features = SparseFeatures.from_dense(random_features(150, 90, 5))
+    noise, weight = DropoutNoise(3, 4), torch.randn(90, width)
+    grad = torch.randn(150, width)
+    zeroed = features.with_value(dropped_values(features, noise, rate)).to_dense()
+    one, other = (weight.clone().requires_grad_() for _ in range(2))
+    product = feature_product(features, one, noise, rate)
+    torch.testing.assert_close(product, zeroed @ other)
+    product.backward(grad)
+    (zeroed @ other).backward(grad)
+    torch.testing.assert_close(one.grad, other.grad)
+
+
+def test_rows_are_dropped_as_in_the_whole_matrix():
+    features = SparseFeatures.from_dense(random_features(40, 30, 6))
+    nodes, weight = torch.tensor([30, 4, 17]), torch.randn(30, 20)
+    rows, first = features.rows(nodes), features.start[nodes]
+    number = torch.cat([torch.arange(features.start[n], features.start[n + 1]) for n in nodes])
+    entries = number.int(), number.int()[rows.transpose_order]
+    whole = feature_product(features, weight, DropoutNoise(1, 2), 0.5)
+    for known in (entries, None):  # by the loop, and by a mask
+        noise = RowNoise(1, 2, {0: (first, rows.start)}, known)
+        torch.testing.assert_close(feature_product(rows, weight, noise, 0.5), whole[nodes])
+        own = weight.clone().requires_grad_()
+        feature_product(rows, own, noise, 0.5).sum().backward()
+        every = weight.clone().requires_grad_()
+        feature_product(features, every, DropoutNoise(1, 2), 0.5)[nodes].sum().backward()
+        torch.testing.assert_close(own.grad, every.grad)
+
+
+def test_second_derivatives_under_dropout_equal_the_dense_ones():
+    features = SparseFeatures.from_dense(random_features(30, 8, 3))
+    noise, weight = DropoutNoise(7), torch.randn(8, 5, generator=torch.Generator().manual_seed(0))
+    zeroed = features.with_value(dropped_values(features, noise, 0.5)).to_dense()
+
+    def twice(product):
+        own = weight.clone().requires_grad_()
+        (grad,) = torch.autograd.grad(product(own).pow(3).sum(), own, create_graph=True)
+        return torch.autograd.grad(grad.square().sum(), own)[0]
+
+    sparse = twice(lambda w: feature_product(features, w, noise, 0.5))
+    torch.testing.assert_close(sparse, twice(lambda w: zeroed @ w), rtol=1e-4, atol=1e-3)
+    by_func = torch.func.grad(lambda w: feature_product(features, w, noise, 0.5).pow(2).sum())
+    want = torch.func.grad(lambda w: (zeroed @ w).pow(2).sum())
+    torch.testing.assert_close(by_func(weight), want(weight))

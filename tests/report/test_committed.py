@@ -2,14 +2,18 @@
 
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from elasticgnn.experiment import load_spec, spec_names
+from elasticgnn.experiment.search import drawn
+from elasticgnn.experiment.spec_file import SPECS
 from elasticgnn.report import build_table
 from elasticgnn.report.publish import publish
 
@@ -50,6 +54,40 @@ def test_the_check_sees_a_changed_number_a_changed_verdict_and_a_changed_claim(c
         assert part in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("model", "change", "message"),
+    [
+        ("sgc", lambda cell: None, ""),
+        ("elastic", lambda cell: None, ""),
+        ("sgc", lambda cell: cell["candidates"].pop(4), "not those that the rule draws"),
+        ("sgc", lambda cell: cell["rule"].update(seed=1), "the cell's rule is"),
+        ("appnp", lambda cell: cell["candidates"][9].update(runs=3), "reached the rungs"),
+    ],
+)
+def test_the_check_draws_the_settings_of_a_search_anew(copied, model, change, message):
+    path = copied / "table1" / f"citeseer-0-{model}.json"
+    cell = json.loads(path.read_text())
+    spec = load_spec("table1")
+    cell["rule"] = spec.search_on("citeseer").to_json()
+    change(cell)
+    path.write_text(json.dumps(cell))
+    done = check(copied)
+    assert (done.returncode == 1) == bool(message)
+    assert message in done.stdout
+
+
+@pytest.mark.parametrize("model", ["sgc", "appnp", "elastic", "gat"])
+def test_the_check_and_the_package_draw_the_same_settings(model):
+    mine = runpy.run_path(str(ROOT / "scripts" / "check_searches.py"))
+    table = tomllib.loads((SPECS / "table1.toml").read_text("utf-8"))
+    spec = load_spec("table1")
+    plan = spec.search_on("physics")
+    settings = drawn(spec.model(model).settings, plan.rungs[0].keep, plan.seed)
+    rows = [mine["DEFAULTS"] | setting.to_json() for setting in settings]
+    assert mine["drawn"](mine["space_of"](table, model), 48, plan.seed) == rows
+    assert len(rows) == min(48, len(spec.model(model).settings))
+
+
 def test_publishing_again_changes_nothing(copied, tmp_path):
     document = tmp_path / "reproduce.md"
     shutil.copy(ROOT / "docs" / "reproduce.md", document)
@@ -78,6 +116,15 @@ def test_what_the_page_says_in_words_is_in_the_records():
     without = max((row for row in grid if row["lambda1"] == 0), key=lambda row: row["val"])
     rounded = [round(100 * row[name], 1) for row in (without, best) for name in ("test", "val")]
     assert rounded == [83.1, 85.3, 83.2, 85.4]
+
+
+def test_the_page_says_which_cells_of_gat_drop_attention_out():
+    text = (ROOT / "docs" / "reproduce.md").read_text("utf-8")
+    cells = [json.loads(path.read_text()) for path in (ROOT / "results/table1").glob("*-gat.json")]
+    assert len(cells) == 7
+    names = {c["cell"]["dataset"] for c in cells if "attention_dropout" in c["selected"]}
+    assert names == {"cora", "citeseer"}
+    assert "The searched cells of Cora and CiteSeer were made so" in text
 
 
 def test_the_page_says_what_is_run_of_table_2_and_how_gat_fares():

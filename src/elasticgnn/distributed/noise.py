@@ -9,8 +9,7 @@ from torch import Tensor
 
 from elasticgnn.distributed.folder import PartFeatures
 from elasticgnn.features import SparseFeatures
-from elasticgnn.features.dropout import LOW_32, DropoutNoise, drop_threshold
-from elasticgnn.kernels import native
+from elasticgnn.features.dropout import DropoutNoise, drop_threshold, keep_rows
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,9 @@ class PartNoise(DropoutNoise):
         assert self.part is not None
         assert isinstance(self.part.rows, SparseFeatures)
         assert self.part.first is not None
-        return self._mask(self.part.first, self.part.rows.start, rate, site)
+        return keep_rows(
+            self.part.first, self.part.rows.start, self.key(site), drop_threshold(rate)
+        )
 
     def __call__(self, x: Tensor, rate: float, site: int) -> Tensor:
         """`x` (nodes of the part, d) with entries dropped, the others scaled by 1 / (1 - rate)."""
@@ -35,26 +36,5 @@ class PartNoise(DropoutNoise):
         assert self.part is not None
         nodes, width = self.part.nodes, x.shape[1]
         start = torch.arange(len(nodes) + 1) * width
-        keep = self._mask(nodes * width, start, rate, site).view(x.shape)
-        return x * keep * (1 / (1 - rate))
-
-    def _mask(self, first: Tensor, start: Tensor, rate: float, site: int) -> Tensor:
-        """Row r's mask, from its global positions first[r], first[r] + 1, …"""
-        key, threshold = self.key(site), drop_threshold(rate)
-        if native is None:
-            return hash_at(first, start, key) >= threshold
-        keep = torch.empty(int(start[-1]), dtype=torch.bool)
-        arrays = (first.contiguous().data_ptr(), start.contiguous().data_ptr(), keep.data_ptr())
-        native.halo_keep_mask(key, threshold, len(first), *arrays, torch.get_num_threads())
-        return keep
-
-
-def hash_at(first: Tensor, start: Tensor, key: int) -> Tensor:
-    """`hash_positions` of the rows' global positions, in plain torch."""
-    row = torch.repeat_interleave(torch.arange(len(first)), start.diff())
-    x = (torch.arange(int(start[-1])) - start[row] + first[row] + (key & LOW_32)) & LOW_32
-    x = x ^ (x >> 16)
-    x = (x * 0x7FEB352D) & LOW_32
-    x = x ^ (x >> 15) ^ (key >> 32)
-    x = (x * 0x846CA68B) & LOW_32
-    return x ^ (x >> 16)
+        keep = keep_rows(nodes * width, start, self.key(site), drop_threshold(rate))
+        return x * keep.view(x.shape) * (1 / (1 - rate))

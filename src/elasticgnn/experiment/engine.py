@@ -12,7 +12,7 @@ from typing import Any
 from elasticgnn.data import NodeTask
 from elasticgnn.experiment.cells import Cell, CellGroup, cell_groups
 from elasticgnn.experiment.environment import environment
-from elasticgnn.experiment.execute import SIDE_BY_SIDE, GroupTask, train_claims
+from elasticgnn.experiment.execute import GroupTask, train_claims, trains_side_by_side
 from elasticgnn.experiment.flips import AttackRecord, FlipFile
 from elasticgnn.experiment.ledger import Claim, Ledger
 from elasticgnn.experiment.liveness import Watch, beating
@@ -131,7 +131,7 @@ class Worker:
                 self.write_cells(group, ledger, records)
                 return worked
             ledger.plan(wanted.runs)
-            side_by_side = group.models[0].family in SIDE_BY_SIDE
+            side_by_side = trains_side_by_side(group)
             claims = ledger.claim(self.plan.width if side_by_side else self.plan.alone)
             if not claims:
                 return worked

@@ -7,12 +7,14 @@ nor on the number of threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from elasticgnn.kernels import native
+from elasticgnn.kernels.transforms import is_transformed
 
 LOW_32 = 0xFFFFFFFF
 LOW_64 = 0xFFFFFFFFFFFFFFFF
@@ -45,7 +47,8 @@ class DropoutNoise:
     ) -> Tensor:
         """Which of `count` positions survive dropout at `rate`: (count,) bool, made on `device`."""
         key, threshold = self.key(site), drop_threshold(rate)
-        if native is None or torch.device(device).type != "cpu":
+        # torch.func's transforms hand out tensors without an address
+        if native is None or torch.device(device).type != "cpu" or is_transformed():
             return hash_positions(count, key, device) >= threshold
         keep = torch.empty(count, dtype=torch.bool)
         native.keep_mask(key, threshold, count, keep.data_ptr(), torch.get_num_threads())
@@ -57,6 +60,46 @@ class DropoutNoise:
             return x
         keep = self.keep(x.numel(), rate, site, x.device).view(x.shape)
         return x * keep * (1 / (1 - rate))
+
+
+@dataclass(frozen=True)
+class RowNoise(DropoutNoise):
+    """Masks of some rows of larger tensors: those that the larger tensors have at these rows.
+
+    positions: for each site the position of every row's first value, and where its values lie
+    here, start[r] .. start[r + 1].
+
+    >>> from elasticgnn.features.dropout import RowNoise
+    >>> second_row = torch.tensor([3]), torch.tensor([0, 3])
+    >>> noise, whole = RowNoise(1, 2, {0: second_row}), DropoutNoise(1, 2)
+    >>> noise.keep(3, 0.5, 0).tolist() == whole.keep(6, 0.5, 0)[3:].tolist()
+    True
+    """
+
+    positions: Mapping[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    entries: tuple[Tensor, Tensor] | None = None  # the features' positions by rows and by columns
+
+    def keep(
+        self, count: int, rate: float, site: int, device: torch.device | str = "cpu"
+    ) -> Tensor:
+        """Which of the rows' values survive dropout at `rate` (count,)."""
+        return keep_rows(*self.positions[site], self.key(site), drop_threshold(rate))
+
+
+def keep_rows(first: Tensor, start: Tensor, key: int, threshold: int) -> Tensor:
+    """The masks of rows whose values have the positions first[r], first[r] + 1, … elsewhere."""
+    if native is None:
+        return hash_at(first, start, key) >= threshold
+    keep = torch.empty(int(start[-1]), dtype=torch.bool)
+    arrays = (first.contiguous().data_ptr(), start.contiguous().data_ptr(), keep.data_ptr())
+    native.halo_keep_mask(key, threshold, len(first), *arrays, torch.get_num_threads())
+    return keep
+
+
+def hash_at(first: Tensor, start: Tensor, key: int) -> Tensor:
+    """`hash_positions` of the rows' positions, in plain torch."""
+    row = torch.repeat_interleave(torch.arange(len(first)), start.diff())
+    return mixed_words(torch.arange(int(start[-1])) - start[row] + first[row], key)
 
 
 class TorchNoise(DropoutNoise):
@@ -108,7 +151,12 @@ def hash_positions(count: int, key: int, device: torch.device | str = "cpu") -> 
 
     The two multiplications are those of Wellons' lowbias32; half of the key enters before each.
     """
-    x = (torch.arange(count, device=device) + (key & LOW_32)) & LOW_32
+    return mixed_words(torch.arange(count, device=device), key)
+
+
+def mixed_words(position: Tensor, key: int) -> Tensor:
+    """The hash of each position under the key."""
+    x = (position + (key & LOW_32)) & LOW_32
     x = x ^ (x >> 16)
     x = (x * 0x7FEB352D) & LOW_32
     x = x ^ (x >> 15) ^ (key >> 32)

@@ -7,10 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from elasticgnn.features.dropout import DropoutNoise
+from elasticgnn.features.dropout import DropoutNoise, RowNoise, drop_threshold
 from elasticgnn.features.sparse_features import SparseFeatures
 from elasticgnn.kernels import native
-from elasticgnn.kernels.transforms import is_many_or_pushed_forward, needs_plain_torch
+from elasticgnn.kernels.transforms import (
+    is_many_or_pushed_forward,
+    is_transformed,
+    needs_plain_torch,
+)
 
 INPUT_SITE = 0
 
@@ -35,12 +39,99 @@ def feature_product(
         if noise is not None:
             features = noise(features, dropout, INPUT_SITE)
         return features @ weight
-    if noise is not None and dropout > 0:
-        keep = noise.keep(features.num_values, dropout, INPUT_SITE, features.device)
-        value = features.value * keep * (1 / (1 - dropout))
-    else:
-        value = features.value
-    return sparse_product(features, value, weight)
+    if noise is None or dropout == 0:
+        return sparse_product(features, features.value, weight)
+    entries = entry_numbers(features, noise)
+    if entries is not None and fits_dropped(features, weight):
+        apply: Any = DroppedProduct.apply  # torch gives it no types
+        product: Tensor = apply(features, weight, noise, dropout, entries)
+        return product
+    return sparse_product(features, dropped_values(features, noise, dropout), weight)
+
+
+def dropped_values(features: SparseFeatures, noise: DropoutNoise, dropout: float) -> Tensor:
+    """The stored values, scaled, and 0 where dropout takes them."""
+    keep = noise.keep(features.num_values, dropout, INPUT_SITE, features.device)
+    return features.value * keep * (1 / (1 - dropout))
+
+
+Entries = tuple[Tensor | None, Tensor]
+
+
+def entry_numbers(features: SparseFeatures, noise: DropoutNoise) -> Entries | None:
+    """The positions of the values in the masks, by rows and by columns; None if there are none."""
+    if type(noise) is RowNoise:
+        return noise.entries
+    return (None, features.transpose_entry) if type(noise) is DropoutNoise else None
+
+
+def fits_dropped(features: SparseFeatures, weight: Tensor) -> bool:
+    """Whether `DroppedProduct` takes these: float32 on the CPU, and no gradient of the values."""
+    followed = is_transformed() or needs_plain_torch() or features.value.requires_grad
+    return (
+        native is not None and not followed and fits_kernel(features.value) and fits_kernel(weight)
+    )
+
+
+class DroppedProduct(torch.autograd.Function):
+    """`sparse_product` with `dropped_values`, of which the compiled loop sees the kept ones only.
+
+    Where a graph of the gradient is wanted, it is the one of the values with zeros.
+    """
+
+    @staticmethod
+    def forward(
+        features: SparseFeatures,
+        weight: Tensor,
+        noise: DropoutNoise,
+        dropout: float,
+        entries: Entries,
+    ) -> Tensor:
+        """The product (n, h)."""
+        return multiply_dropped(features, entries[0], noise, dropout, weight)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        """Keeps what the gradient needs."""
+        ctx.features, _, ctx.noise, ctx.dropout, ctx.entries = inputs
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, None, None, None]:
+        """The gradient of the weight."""
+        features, noise, dropout = ctx.features, ctx.noise, ctx.dropout
+        if torch.is_grad_enabled() or is_many_or_pushed_forward(grad):
+            value = dropped_values(features, noise, dropout)[features.transpose_order]
+            times = multiply_plainly if is_many_or_pushed_forward(grad) else sparse_product
+            return None, times(features.transpose, value, grad), None, None, None
+        by_weight = multiply_dropped(features.transpose, ctx.entries[1], noise, dropout, grad)
+        return None, by_weight, None, None, None
+
+
+def multiply_dropped(
+    features: SparseFeatures,
+    entry: Tensor | None,
+    noise: DropoutNoise,
+    dropout: float,
+    dense: Tensor,
+) -> Tensor:
+    """What dropout leaves of `features`, scaled, times `dense`; `entry` numbers the values."""
+    assert native is not None
+    dense = dense.contiguous().resolve_neg()
+    out = dense.new_empty(len(features), dense.shape[1])
+    arrays = [p.contiguous() for p in (features.start, features.column, features.value)]
+    addresses = [part.data_ptr() for part in arrays]
+    rows = native.SparseRows(len(features), *addresses, 0 if entry is None else entry.data_ptr())
+    native.dropped_product(
+        rows,
+        noise.key(INPUT_SITE),
+        drop_threshold(dropout),
+        1 / (1 - dropout),
+        dense.data_ptr(),
+        out.data_ptr(),
+        dense.shape[1],
+        torch.get_num_threads(),
+    )
+    return out
 
 
 def sparse_product(features: SparseFeatures, value: Tensor, weight: Tensor) -> Tensor:

@@ -112,6 +112,11 @@ class SparseFeatures:
         return SparseFeatures(start, row, self.value[order], len(self))
 
     @cached_property
+    def transpose_entry(self) -> Tensor:
+        """`transpose_order` as the compiled loops read it, (k,) int32."""
+        return self.transpose_order.to(torch.int32)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Hex digest of shape and content."""
         digest = hashlib.sha256(f"{self.shape} {self.dtype}".encode())

@@ -33,6 +33,11 @@ def is_functionalized() -> bool:
     return _is_within(torch._C._functorch.TransformType.Functionalize)
 
 
+def is_transformed() -> bool:
+    """Inside any of torch.func's transforms, gradients included."""
+    return not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
+
+
 def is_many(tensor: Tensor) -> bool:
     """Whether a tensor stands for a batch of them, also in autograd.grad(is_grads_batched=True)."""
     wrapping: Any = torch._C._functorch  # its stubs leave one out

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GraphMatrix:
-    """An (n, n) matrix without gradients."""
+    """A matrix without gradients: (n, n), or some of its rows."""
 
     matrix: SparseFeatures
+
+    def __len__(self) -> int:
+        return len(self.matrix)
 
     def __matmul__(self, rows: Tensor) -> Tensor:
         """The matrix times rows (n, d); differentiable in the rows."""

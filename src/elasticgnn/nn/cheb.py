@@ -9,7 +9,7 @@ from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.nn.adjacency import GraphMatrix, prepare_laplacian
 from elasticgnn.nn.edges import NoLinear
 from elasticgnn.nn.feature_linear import FeatureLinear
-from elasticgnn.nn.two_convolutions import TwoConvolutions
+from elasticgnn.nn.two_convolutions import TwoConvolutions, first_rows
 
 
 class ChebNet(TwoConvolutions):
@@ -38,9 +38,10 @@ class ChebNet(TwoConvolutions):
         """One Chebyshev convolution with the prepared matrix."""
         if layer is self.first:
             term0, term1 = hidden.chunk(2, 1)
-            return prepared @ term1 + term0
+            return prepared @ term1 + first_rows(term0, len(prepared))
         first, second = layer.lins
-        convolved: Tensor = first(hidden) + prepared @ second(hidden) + layer.bias
+        own = first(first_rows(hidden, len(prepared)))
+        convolved: Tensor = own + prepared @ second(hidden) + layer.bias
         return convolved
 
 

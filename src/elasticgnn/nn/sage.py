@@ -9,7 +9,7 @@ from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.nn.adjacency import GraphMatrix, prepare_mean
 from elasticgnn.nn.edges import NoLinear
 from elasticgnn.nn.feature_linear import FeatureLinear
-from elasticgnn.nn.two_convolutions import TwoConvolutions
+from elasticgnn.nn.two_convolutions import TwoConvolutions, first_rows
 
 
 class GraphSAGE(TwoConvolutions):
@@ -40,10 +40,10 @@ class GraphSAGE(TwoConvolutions):
         """The mean over neighbours and the own row, each mapped."""
         if layer is self.first:
             neighbours, own = hidden.chunk(2, 1)
-            return prepared @ neighbours + own
+            return prepared @ neighbours + first_rows(own, len(prepared))
         # the mean of the mapped rows, which are shorter, is the mapped mean
         mapped: Tensor = prepared @ (hidden @ layer.lin_l.weight.T) + layer.lin_l.bias
-        return mapped + layer.lin_r(hidden)
+        return mapped + layer.lin_r(first_rows(hidden, len(prepared)))
 
 
 class HalvesSAGE(nn.Module):

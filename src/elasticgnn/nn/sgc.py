@@ -9,6 +9,7 @@ from elasticgnn.graph import Graph
 from elasticgnn.nn.adjacency import GraphMatrix, prepare_normalized
 from elasticgnn.nn.edges import NoLinear, edge_list
 from elasticgnn.nn.feature_linear import FeatureLinear
+from elasticgnn.nn.field import FieldGraph
 from elasticgnn.nn.mlp import noise_in_use
 from elasticgnn.nn.propagated import Propagated
 
@@ -48,10 +49,14 @@ class SGC(Propagated):
     def smooth(
         self,
         logits: Tensor,
-        graph: Graph | Tensor | GraphMatrix,
+        graph: Graph | Tensor | GraphMatrix | FieldGraph,
         edge_weight: Tensor | None,
     ) -> Tensor:
         """A^K logits, A the normalised adjacency with loops."""
+        if isinstance(graph, FieldGraph):
+            assert isinstance(graph.first, GraphMatrix)
+            assert isinstance(graph.second, GraphMatrix)
+            return graph.second @ (graph.first @ logits)
         if isinstance(graph, GraphMatrix):
             for _ in range(self.K):
                 logits = graph @ logits

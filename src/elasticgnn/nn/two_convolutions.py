@@ -14,6 +14,7 @@ from elasticgnn.nn.adjacency import GraphMatrix
 from elasticgnn.nn.attention import AttentionPattern
 from elasticgnn.nn.edges import edge_list
 from elasticgnn.nn.feature_linear import FeatureLinear
+from elasticgnn.nn.field import FieldGraph
 from elasticgnn.nn.mlp import noise_in_use
 from elasticgnn.nn.reset import reset
 
@@ -53,10 +54,18 @@ class TwoConvolutions(nn.Module):
         """What `layer` (the first or the second) makes of its input, by what `prepare` gave."""
         raise NotImplementedError
 
+    def convolve_in_field(
+        self, layer: Any, hidden: Tensor, field: FieldGraph, noise: DropoutNoise | None
+    ) -> Tensor:
+        """The rows of the field that are right behind `layer`, from those before it."""
+        prepared = field.first if layer is self.first else field.second
+        count = field.sizes[1 if layer is self.first else 0]
+        return first_rows(self.convolve_prepared(layer, hidden, prepared, noise), count)
+
     def forward(
         self,
         x: Tensor | SparseFeatures,
-        graph: Graph | Tensor | GraphMatrix | AttentionPattern,
+        graph: Graph | Tensor | GraphMatrix | AttentionPattern | FieldGraph,
         edge_weight: Tensor | None = None,
         *,
         noise: DropoutNoise | None = None,
@@ -72,14 +81,21 @@ class TwoConvolutions(nn.Module):
 
     def _convolution(
         self,
-        graph: Graph | Tensor | GraphMatrix | AttentionPattern,
+        graph: Graph | Tensor | GraphMatrix | AttentionPattern | FieldGraph,
         edge_weight: Tensor | None,
         like: Tensor,
         noise: DropoutNoise | None,
     ) -> Callable[[nn.Module, Tensor], Tensor]:
         """How a layer is applied to rows."""
+        if isinstance(graph, FieldGraph):
+            return functools.partial(self.convolve_in_field, field=graph, noise=noise)
         if isinstance(graph, GraphMatrix | AttentionPattern):
             return functools.partial(self.convolve_prepared, prepared=graph, noise=noise)
         index, weight = edge_list(graph, edge_weight, like)
         edges = (index, weight) if self.weighted else (index,)
         return lambda layer, rows: layer(rows, *edges)
+
+
+def first_rows(rows: Tensor, count: int) -> Tensor:
+    """The first `count` rows; the tensor itself where it has no more, as its copy takes time."""
+    return rows if len(rows) == count else rows[:count]

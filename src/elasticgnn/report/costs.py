@@ -52,8 +52,8 @@ def grid_sentence(row: dict[str, Any]) -> str:
     minutes = 60 * row["processor_hours"]
     return (
         f"The full grid of {row['cell']} ({row['trainings']} trainings): {minutes:.0f} processor "
-        f"minutes, {minutes / 2:.0f} minutes on two cores, from {row['sampled']} trainings spread "
-        f"evenly over its settings ({row['sampled_processor_seconds']:.0f} processor seconds, "
+        f"minutes, {minutes / 2:.0f} minutes on two cores, from {row['sampled']} trainings drawn "
+        f"from its settings ({row['sampled_processor_seconds']:.0f} processor seconds, "
         f"{row['sampled_epochs']:.0f} epochs each)."
     )
 

@@ -130,7 +130,7 @@ def result_data(table: Table, result: CellResult) -> dict[str, Any]:
     label = partial(table.setting_label, result.cell)
     best = sorted(result.candidates, key=lambda c: (-c.runs, -c.val))[:CANDIDATES]
     return {
-        "search": result.search,
+        "search": result.search if result.rule is None else f"halving: {result.rule.label}",
         "setting": label(result.selected),
         "tried": len(result.candidates),
         "candidates": [[label(c.setting), c.runs, 100 * c.val, 100 * c.test] for c in best],

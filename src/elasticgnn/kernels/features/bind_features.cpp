@@ -6,7 +6,9 @@
 
 namespace nb = nanobind;
 
-ELASTICGNN_DECLARE(void sparse_product(const SparseProduct& p); void keep_mask(const KeepMask& p);)
+ELASTICGNN_DECLARE(void sparse_product(const SparseProduct& p);
+                   void dropped_product(const DroppedProduct& p);
+                   void keep_mask(const KeepMask& p);)
 
 namespace elasticgnn {
 
@@ -25,6 +27,15 @@ void bind_features(nb::module_& module) {
         call(kernel, SparseProduct{matrix, at<const float>(dense), at<float>(out), width, threads});
       },
       "out <- matrix times dense (f, width).");
+  module.def(
+      "dropped_product",
+      [](const SparseRows& matrix, std::uint64_t key, std::uint32_t threshold, float scale,
+         Address dense, Address out, std::int64_t width, int threads) {
+        static const auto kernel = ELASTICGNN_PICK(dropped_product);
+        call(kernel, DroppedProduct{matrix, key, threshold, scale, at<const float>(dense),
+                                    at<float>(out), width, threads});
+      },
+      "out <- what dropout leaves of matrix, scaled, times dense (f, width).");
   module.def(
       "keep_mask",
       [](std::uint64_t key, std::uint32_t threshold, std::int64_t count, Address keep,

@@ -22,6 +22,18 @@ struct SparseProduct {
   int threads;
 };
 
+// The same of the values that survive dropout, which are scaled.
+struct DroppedProduct {
+  SparseRows matrix;
+  std::uint64_t key;
+  std::uint32_t threshold;  // hashes below are dropped
+  float scale;
+  const float* dense;  // (f, width)
+  float* out;          // (n, width)
+  std::int64_t width;
+  int threads;
+};
+
 struct KeepMask {
   std::uint64_t key;
   std::uint32_t threshold;

@@ -2,32 +2,58 @@
 // Callers have checked shapes, types and contiguity: nothing here throws.
 #include "features/product.h"
 
+#include "features/dropout.h"
 #include "simd/sixteen.h"
 #include "simd/vec.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
-// V blocks of lanes of one row: the sum of its values times rows of the dense matrix.
-template <int V>
-void row_block(const SparseProduct& p, std::int64_t row, std::int64_t first) {
-  const SparseRows& m = p.matrix;
-  const std::int64_t begin = m.start[row];
-  weighted_rows<V>(m.column + begin, m.value + begin, m.start[row + 1] - begin, p.dense + first,
-                   p.width, 1.0f, p.out + row * p.width + first);
-}
+constexpr std::int64_t TASK_ROWS = 64;
 
-// The last columns, fewer than a block.
-void row_rest(const SparseProduct& p, std::int64_t row, std::int64_t first) {
+// What is summed for one row of the product: scale * value[k] * dense[column[k]].
+struct Row {
+  const std::int32_t* column;
+  const float* value;
+  std::int64_t count;
+  float scale;
+};
+
+// The last columns of a row, fewer than a block.
+void row_rest(const Row& row, const float* dense, std::int64_t width, std::int64_t first,
+              float* out) {
   using P = Pack<float, kVectorBytes / 4>;
   constexpr int L = kVectorBytes / 4;
-  const SparseRows& m = p.matrix;
-  for (; first < p.width; first += L) {
-    const int tail = int(smaller(L, p.width - first));
+  for (; first < width; first += L) {
+    const int tail = int(smaller(L, width - first));
     typename P::Vec total{};
-    for (std::int64_t q = m.start[row]; q < m.start[row + 1]; ++q)
-      total += m.value[q] * P::load(p.dense + m.column[q] * p.width + first, tail);
-    P::store(p.out + row * p.width + first, total, tail);
+    for (std::int64_t k = 0; k < row.count; ++k)
+      total += row.value[k] * P::load(dense + row.column[k] * width + first, tail);
+    P::store(out + first, row.scale * total, tail);
+  }
+}
+
+void row_product(const Row& row, const float* dense, std::int64_t width, float* out) {
+  const auto [column, value, count, scale] = row;
+  std::int64_t at = 0;
+  for (; at + 4 * LANES <= width; at += 4 * LANES)
+    weighted_rows<4>(column, value, count, dense + at, width, scale, out + at);
+  for (; at + LANES <= width; at += LANES)
+    weighted_rows<1>(column, value, count, dense + at, width, scale, out + at);
+  if (at < width) row_rest(row, dense, width, at, out);
+}
+
+// Rows begin .. end from what dropout leaves of them.
+void dropped_rows(const DroppedProduct& p, std::int64_t begin, std::int64_t end,
+                  KeptEntries& kept) {
+  const SparseRows& m = p.matrix;
+  kept.select(m.start[begin], m.start[end], p.key, p.threshold);
+  std::int64_t from = 0;
+  for (std::int64_t row = begin; row < end; ++row) {
+    const std::int64_t to = kept.position(m.start[row + 1]);
+    const Row left{kept.column.data + from, kept.value.data + from, to - from, p.scale};
+    row_product(left, p.dense, p.width, p.out + row * p.width);
+    from = to;
   }
 }
 
@@ -35,12 +61,26 @@ void row_rest(const SparseProduct& p, std::int64_t row, std::int64_t first) {
 
 // Each row of the product is one thread's work: same bits on any number of threads.
 void sparse_product(const SparseProduct& p) {
+  const SparseRows& m = p.matrix;
 #pragma omp parallel for schedule(dynamic, 64) num_threads(p.threads)
-  for (std::int64_t row = 0; row < p.matrix.rows; ++row) {
-    std::int64_t first = 0;
-    for (; first + 4 * LANES <= p.width; first += 4 * LANES) row_block<4>(p, row, first);
-    for (; first + LANES <= p.width; first += LANES) row_block<1>(p, row, first);
-    if (first < p.width) row_rest(p, row, first);
+  for (std::int64_t row = 0; row < m.rows; ++row) {
+    const std::int64_t q = m.start[row];
+    const Row whole{m.column + q, m.value + q, m.start[row + 1] - q, 1.0f};
+    row_product(whole, p.dense, p.width, p.out + row * p.width);
+  }
+}
+
+void dropped_product(const DroppedProduct& p) {
+  const std::int64_t rows = p.matrix.rows, tasks = (rows + TASK_ROWS - 1) / TASK_ROWS;
+  const std::int64_t entries = most_entries(p.matrix, TASK_ROWS);
+#pragma omp parallel num_threads(p.threads)
+  {
+    KeptEntries kept(p.matrix, entries);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t task = 0; task < tasks; ++task) {
+      const std::int64_t begin = task * TASK_ROWS;
+      dropped_rows(p, begin, smaller(rows, begin + TASK_ROWS), kept);
+    }
   }
 }
 
