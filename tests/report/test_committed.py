@@ -54,6 +54,10 @@ def test_the_check_sees_a_changed_number_a_changed_verdict_and_a_changed_claim(c
         assert part in done.stdout
 
 
+def one_of(cell, runs):
+    return next(row for row in cell["candidates"] if row["runs"] == runs)
+
+
 @pytest.mark.parametrize(
     ("model", "change", "message"),
     [
@@ -61,7 +65,7 @@ def test_the_check_sees_a_changed_number_a_changed_verdict_and_a_changed_claim(c
         ("elastic", lambda cell: None, ""),
         ("sgc", lambda cell: cell["candidates"].pop(4), "not those that the rule draws"),
         ("sgc", lambda cell: cell["rule"].update(seed=1), "the cell's rule is"),
-        ("appnp", lambda cell: cell["candidates"][9].update(runs=3), "reached the rungs"),
+        ("appnp", lambda cell: one_of(cell, runs=1).update(runs=3), "reached the rungs"),
     ],
 )
 def test_the_check_draws_the_settings_of_a_search_anew(copied, model, change, message):
