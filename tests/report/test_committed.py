@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -136,8 +137,10 @@ def test_the_page_says_what_is_run_of_table_2_and_how_gat_fares():
     means = [mean_test(f"{name}/cora-0-gat.json") for name in ("table2", "table2-16")]
     assert [round(mean, 1) for mean in means] == [84.0, 83.0]
     found = [path.stem for path in (ROOT / "results/table2").glob("*.json")]
-    assert {name.split("-")[0] for name in found} == {"cora", "citeseer", "polblogs"}
-    assert f"{len(found)} of its 140 cells are run, all of Cora, CiteSeer and Polblogs" in text
+    counts = Counter(name.split("-")[0] for name in found)
+    assert counts == {"cora": 35, "citeseer": 35, "polblogs": 35, "pubmed": 1}
+    said = f"{len(found)} of its 140 cells are run, all of Cora, CiteSeer and Polblogs and one of"
+    assert said in text
 
 
 def test_the_page_says_what_explains_the_cells_of_table_2_that_differ():
