@@ -165,7 +165,8 @@ struct WideForwardLoops {
     share([&](std::int64_t low, std::int64_t high) { begin(low, high, u); });
     share([&](std::int64_t low, std::int64_t high) { smooth(low, high, u, y, false); });
     DualStep step{};
-    for (int k = 0; k < problem.steps && !(writer && writer->failed) && steps.next(); ++k) {
+    for (int k = 0; k < problem.steps && !(writer && writer->failed_before(k)) && steps.next();
+         ++k) {
       step = lazy.next(k, step, Row::S != Shape::box, row.streams(problem.num_edges));
       walk.visit(
           plan.by_slot,
