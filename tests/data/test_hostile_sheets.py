@@ -82,7 +82,7 @@ def test_a_workbook_that_claims_a_wide_sheet_is_read(tmp_path):
     assert read_sheet(path)[0] == [["source", "target"], ["1", "2"], ["2", "3"]]
 
 
-@pytest.mark.parametrize("cut", [40, 1000, len(GOOD) - 30])
+@pytest.mark.parametrize("cut", [40, 1000, -30])  # its length varies with the time in it
 def test_half_a_workbook_of_a_signal_is_refused_by_name(tmp_path, cut):
     path = tmp_path / "s.xlsx"
     path.write_bytes(GOOD[:cut])
