@@ -92,7 +92,7 @@ def test_figures_2_and_3_are_drawn(page):
 
 
 def test_verdicts_are_counted_on_top(page):
-    card = page.locator(".card", has=page.get_by_role("link", name="Table 2"))
+    card = page.locator(".card", has=page.get_by_role("link", name="Table 2", exact=True))
     assert "75 within, 15 above, 15 below" in card.inner_text()
 
 
