@@ -14,7 +14,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -26,8 +25,16 @@ from typing import Any
 import numpy as np
 import torch
 from distributed_graphs import road_graph, save_roads
-from distributed_groups import QUIET, children, free_port, peak_of, run_group, said_by_first
+from distributed_groups import (
+    children,
+    peak_of,
+    peaks_under_torchrun,
+    run_group,
+    said_by_first,
+    torchrun,
+)
 from distributed_halo import measure_halo
+from distributed_pages import measure_pages
 
 from elasticgnn import Graph
 from elasticgnn.data import NodeTask, load
@@ -39,7 +46,7 @@ from elasticgnn.training.model_file import read_model_file
 
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT / "results" / "distributed.json"
-JOBS = ("speed", "physics", "exchange", "halo", "memory", "training", "kills", "large")
+JOBS = ("speed", "pages", "physics", "exchange", "halo", "memory", "training", "kills", "large")
 
 
 def operator_times(folder: Path, cases: list[list[object]], work: Path) -> dict[str, object]:
@@ -163,9 +170,7 @@ def measure_kills(work: Path, kills: int = 5, epochs: int = 60) -> dict[str, obj
     state, moments = work / "broken.checkpoint", []
     state.unlink(missing_ok=True)  # of a run that was broken off
     run_group(train(work / "cora", whole, epochs), 2)
-    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", str(kills)]
-    launch += ["--master-port", str(free_port()), *train(work / "cora", broken, epochs)]
-    group = subprocess.Popen([sys.executable, *launch], env={**os.environ, **QUIET})
+    group = torchrun(train(work / "cora", broken, epochs), 2, "--max-restarts", str(kills))
     for epoch in sorted(chance.sample(range(2, epochs * 4 // 5), kills)):
         reached = wait_for_epoch(state, group, epoch)
         time.sleep(chance.uniform(0.0, 0.02))  # anywhere in an epoch or between two
@@ -220,10 +225,10 @@ def measure_large(edges: int, work: Path, counts: tuple[int, ...] = (2,)) -> dic
     def partition() -> dict[str, Any]:
         size, command = save_road_files(edges, work)
         shutil.rmtree(work / "parts", ignore_errors=True)  # half a folder would take half the time
-        return {**size, "partition": peak_of(command, 1)}
+        return {**size, "partition": peak_of(command)}
 
     def epoch(count: int) -> dict[str, Any]:
-        return peak_of(train(work / "parts", work / f"model{count}", 1), count)
+        return peaks_under_torchrun(train(work / "parts", work / f"model{count}", 1), count)
 
     found = once(work, "partition", partition)
     for count in counts:
@@ -264,6 +269,7 @@ def main() -> None:
     chosen = parser.parse_args()
     jobs = {
         "speed": lambda work: measure_speed(int(chosen.edges), work),
+        "pages": lambda _: measure_pages(),
         "physics": measure_physics,
         "exchange": measure_exchange,
         "halo": lambda _: measure_halo(),

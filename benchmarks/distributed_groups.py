@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -41,16 +42,50 @@ def said_by_first(command: list[str], processes: int) -> Any:
     return json.loads(outputs[0])
 
 
-def peak_of(command: list[str], processes: int) -> dict[str, object]:
-    """Seconds by the clock, and those of the processor and the peak memory of each process."""
+def peak_of(command: list[str]) -> dict[str, object]:
+    """Seconds by the clock, and those of the processor and the peak memory of one process."""
     began = time.monotonic()
-    peaks, cpu = [], []
-    for process in start_group(command, processes):
-        _, status, used = os.wait4(process.pid, 0)
-        assert status == 0, (command, status)
-        peaks.append(1024 * used.ru_maxrss)
-        cpu.append(used.ru_utime + used.ru_stime)
-    return {"seconds": time.monotonic() - began, "cpu": cpu, "peaks": peaks}
+    process = subprocess.Popen([sys.executable, *command], env={**os.environ, **QUIET})
+    _, status, used = os.wait4(process.pid, 0)
+    assert status == 0, (command, status)
+    seconds = time.monotonic() - began
+    return {
+        "seconds": seconds,
+        "cpu": [used.ru_utime + used.ru_stime],
+        "peaks": [1024 * used.ru_maxrss],
+    }
+
+
+def torchrun(command: list[str], processes: int, *options: str) -> subprocess.Popen[bytes]:
+    """The command as torchrun starts it, in processes of one thread."""
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes)]
+    launch += ["--master-port", str(free_port()), *options, *command]
+    return subprocess.Popen(launch, env={**os.environ, **QUIET})
+
+
+def peaks_under_torchrun(command: list[str], processes: int) -> dict[str, object]:
+    """The same of each process that torchrun starts, asked for until they end."""
+    began, found = time.monotonic(), {}
+    group = torchrun(command, processes)
+    while group.poll() is None:
+        found |= {child: use for child in children(group.pid) if (use := usage(child))}
+        time.sleep(0.02)
+    assert group.returncode == 0, (command, group.returncode)
+    assert len(found) == processes, found
+    cpu, peaks = zip(*found.values(), strict=True)
+    return {"seconds": time.monotonic() - began, "cpu": cpu, "peaks": peaks, "by": "torchrun"}
+
+
+def usage(pid: int) -> tuple[float, int] | None:
+    """Processor seconds and peak bytes of a process so far; None for one that has ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    except OSError:
+        return None
+    peak = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
+    seconds = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return (seconds, 1024 * int(peak[1])) if peak else None
 
 
 def children(pid: int) -> list[int]:

@@ -16,6 +16,7 @@ from processes import environment
 TRAIN = ["-m", "elasticgnn", "train"]
 DYING = ["-m", "dying", "train"]
 PATIENCE = 500  # seconds: others may hold the processors
+EPOCHS = 6
 DEATH = 5  # the epoch in which a process is killed; checkpoints come after two epochs each
 
 
@@ -25,7 +26,7 @@ def dying(rank: int, folder: Path, moment: str = "epoch") -> dict[str, str]:
     return {"DYING_RANK": str(rank), "DYING_EPOCH": str(DEATH), **once}
 
 
-def options(parts: Path, model: Path, epochs: int) -> list[str]:
+def options(parts: Path, model: Path, epochs: int = EPOCHS) -> list[str]:
     """What `train` is asked: small layers, a checkpoint after two epochs each."""
     sizes = ["--epochs", str(epochs), "--hidden", "8", "--steps", "2"]
     return [str(parts), *sizes, "--checkpoint-every", "2", "-o", str(model)]
@@ -62,11 +63,9 @@ def end_all(processes: list[subprocess.Popen[str]]) -> None:
         process.communicate()
 
 
-def train_together(
-    parts: Path, model: Path, epochs: int, count: int = 2, *, hosts: Sequence[str] = ()
-) -> None:
+def train_together(parts: Path, model: Path, count: int = 2, *, hosts: Sequence[str] = ()) -> None:
     """An undisturbed run."""
-    group = start_group(options(parts, model, epochs), count, hosts=hosts)
+    group = start_group(options(parts, model), count, hosts=hosts)
     try:
         outputs = [process.communicate(timeout=PATIENCE) for process in group]
     finally:
@@ -77,7 +76,6 @@ def train_together(
 def train_until_one_is_killed(
     parts: Path,
     model: Path,
-    epochs: int,
     victim: int,
     *,
     moment: str = "epoch",
@@ -85,7 +83,7 @@ def train_until_one_is_killed(
 ) -> None:
     """Two processes of which `victim` is killed: the other one says so in one line."""
     death = dying(victim, model.parent, moment)
-    group = start_group(options(parts, model, epochs), 2, hosts=hosts, death=death)
+    group = start_group(options(parts, model), 2, hosts=hosts, death=death)
     survivor = group[1 - victim]
     try:
         _, error = survivor.communicate(timeout=PATIENCE)

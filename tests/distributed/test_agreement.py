@@ -19,13 +19,6 @@ from elasticgnn.training import TrainingPlan
 from processes import run_together
 
 
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("agreement") / "parts"
-    write_partition(small_task(), folder, parts=4)
-    return folder
-
-
 def test_another_graph_folder_setting_or_seed_in_a_process_is_refused_by_all(tmp_path):
     for rank, count in enumerate((4, 3)):
         write_partition(small_task(), tmp_path / f"parts{rank}", parts=count)

@@ -7,8 +7,6 @@ import sys
 import pytest
 from torch.distributed import HashStore
 
-from distributed_work import small_task
-from elasticgnn.distributed import write_partition
 from elasticgnn.distributed.group import call_everyone
 from ports import free_port
 from processes import environment
@@ -24,40 +22,23 @@ from training_groups import (
     train_until_one_is_killed,
 )
 
-EPOCHS = 8
-
-
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("faults") / "parts"
-    write_partition(small_task(), folder, parts=4)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def whole(parts):
-    """The model of an undisturbed run of two processes."""
-    model = parts.parent / "whole"
-    train_together(parts, model, EPOCHS)
-    return model
-
 
 @pytest.mark.parametrize(("victim", "moment"), [(0, "epoch"), (1, "epoch"), (0, "checkpoint")])
 def test_killed_process_ends_the_others_and_a_restart_ends_like_the_undisturbed_run(
-    parts, whole, tmp_path, victim, moment
+    parts, undisturbed, tmp_path, victim, moment
 ):
     broken = tmp_path / "broken"
-    train_until_one_is_killed(parts, broken, EPOCHS, victim, moment=moment)
-    train_together(parts, broken, EPOCHS)
-    assert_same_model(broken, whole)
+    train_until_one_is_killed(parts, broken, victim, moment=moment)
+    train_together(parts, broken)
+    assert_same_model(broken, undisturbed)
 
 
 def test_torchrun_restarts_a_killed_process_and_the_end_is_that_of_the_undisturbed_run(
-    parts, whole, tmp_path
+    parts, undisturbed, tmp_path
 ):
     model = tmp_path / "model"
     launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "1"]
-    launch += ["--master-port", str(free_port()), *DYING, *options(parts, model, EPOCHS)]
+    launch += ["--master-port", str(free_port()), *DYING, *options(parts, model)]
     known = environment(**dying(1, tmp_path))
     group = subprocess.Popen(
         [sys.executable, *launch], env=known, stderr=subprocess.PIPE, text=True
@@ -68,7 +49,7 @@ def test_torchrun_restarts_a_killed_process_and_the_end_is_that_of_the_undisturb
         end_all([group])
     assert group.returncode == 0, error[-2000:]
     assert "exitcode: -9" in error  # the process was killed, and torchrun saw it
-    assert_same_model(model, whole)
+    assert_same_model(model, undisturbed)
 
 
 def test_process_that_does_not_appear_is_named(parts, tmp_path, monkeypatch):

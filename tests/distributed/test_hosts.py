@@ -6,14 +6,12 @@ import sys
 import pytest
 import torch
 
-from distributed_work import every_case, small_task
-from elasticgnn.distributed import write_partition
+from distributed_work import every_case
 from hosts import ADDRESSES, inside, reason_against_hosts, two_hosts
 from processes import run_together
 from slow_line import DELAY, RATE
 from training_groups import assert_same_model, train_together, train_until_one_is_killed
 
-EPOCHS = 6
 SIZE = 4_000_000  # bytes, more than the buffers of a connection take at once
 ANSWER = """
 import socket
@@ -46,24 +44,9 @@ def hosts(request):
         yield names
 
 
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hosts") / "parts"
-    write_partition(small_task(), folder, parts=4)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def one(parts):
-    """The model that one process trains."""
-    model = parts.parent / "one"
-    train_together(parts, model, EPOCHS, count=1)
-    return model
-
-
-def test_two_hosts_give_the_model_of_one_process(parts, one, tmp_path, hosts):
-    train_together(parts, tmp_path / "two", EPOCHS, hosts=hosts)
-    assert_same_model(one, tmp_path / "two")
+def test_two_hosts_give_the_model_of_one_process(parts, undisturbed, tmp_path, hosts):
+    train_together(parts, tmp_path / "two", hosts=hosts)
+    assert_same_model(undisturbed, tmp_path / "two")
 
 
 def test_two_hosts_give_the_bits_of_one_process(tmp_path, hosts):
@@ -77,10 +60,10 @@ def test_two_hosts_give_the_bits_of_one_process(tmp_path, hosts):
                 assert torch.equal(share[case][name], expected[name][mine]), (case, name)
 
 
-def test_process_killed_on_one_host_ends_that_on_the_other(parts, one, tmp_path, hosts):
-    train_until_one_is_killed(parts, tmp_path / "model", EPOCHS, victim=1, hosts=hosts)
-    train_together(parts, tmp_path / "model", EPOCHS, hosts=hosts)
-    assert_same_model(one, tmp_path / "model")
+def test_process_killed_on_one_host_ends_that_on_the_other(parts, undisturbed, tmp_path, hosts):
+    train_until_one_is_killed(parts, tmp_path / "model", victim=1, hosts=hosts)
+    train_together(parts, tmp_path / "model", hosts=hosts)
+    assert_same_model(undisturbed, tmp_path / "model")
 
 
 def test_the_slow_line_is_slow():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -17,12 +17,11 @@ from torch import Tensor
 from elasticgnn.distributed.exchange import Pending
 from elasticgnn.distributed.graph import DistributedGraph
 from elasticgnn.distributed.zero_rows import zero_rows
-from elasticgnn.kernels import native as kernels
-from elasticgnn.operator.kernel_call import form_number
+from elasticgnn.kernels import native
+from elasticgnn.operator.kernel_call import address, form_number, kernel
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes
 
-native: Any = kernels  # `Loops.native` refuses to work without
 ROOMY = 3 << 30  # bytes for the adjoint in a process; where steps leave more, some run again
 
 
@@ -75,19 +74,15 @@ class Loops:
         return tuple(torch.from_numpy(getattr(local, name)) for name in names)
 
     @cached_property
-    def native(self) -> Any:
-        """The problem as the loops take it."""
-        if kernels is None:
+    def problem(self) -> tuple[Any, ...]:
+        """The arrays and numbers of every call, as the loops take them."""
+        if native is None:
             raise ValueError(
                 "the distributed operator needs the compiled kernels: install a C++17 compiler "
                 "and elasticgnn again"
             )
-        addresses = (
-            *map(address, self.arrays),
-            *map(address, (self.weight, self.scale, self.own_factor)),
-        )
-        is_double = self.dtype == torch.float64
-        return native.halo_local(is_double, addresses, self.numbers, self.form)
+        arrays = (*self.arrays, self.weight, self.scale, self.own_factor)
+        return addresses(arrays), self.numbers
 
     @property
     def gamma(self) -> float:
@@ -127,12 +122,18 @@ class Loops:
         """Begins to send rows to the processes that need them."""
         return self.graph.exchange.start(rows, self.width)
 
-    def around(self, pending: Arrival, call: Callable[[Any], None]) -> None:
-        """`call` for the interior while the exchange goes on, then for the boundary."""
-        interior, threads = self.graph.local.interior, torch.get_num_threads()
-        call(native.HaloPass(0, interior, self.padded, threads))
+    def call(self, name: str, begin: int, end: int, *arrays: tuple[int, ...]) -> None:
+        """One pass of a kernel over the rows begin .. end - 1."""
+        part = (begin, end, self.padded, torch.get_num_threads(), self.form)
+        problem = self.problem  # which says where there are no kernels
+        kernel(name, self.dtype)(*problem, part, *arrays)
+
+    def around(self, pending: Arrival, name: str, *rows: Tensor | None) -> None:
+        """A kernel on the interior while the exchange goes on, then on the boundary."""
+        interior, arrays = self.graph.local.interior, addresses(rows)
+        self.call(name, 0, interior, arrays)
         pending.finish()
-        call(native.HaloPass(interior, self.owned, self.padded, threads))
+        self.call(name, interior, self.owned, arrays)
 
     def smooth(
         self,
@@ -144,34 +145,28 @@ class Loops:
         y: Tensor | None = None,
     ) -> None:
         """out = s (gamma x + (1 - gamma) F - smoothing L F - gamma s q) for u = s F."""
-        arrays = [address(rows) for rows in (x, q, u, out, y)]
-        self.around(pending, lambda part: native.halo_smooth(self.native, part, *arrays))
+        self.around(pending, "halo_smooth", x, q, u, out, y)
 
     def ascend(self, pending: Arrival, *rows: Tensor | None) -> None:
         """dual, q and u after the dual step; rows: u, predicted, y, dual, dual_out, q, f."""
-        arrays = [address(row) for row in rows]
-        self.around(pending, lambda part: native.halo_ascend(self.native, part, *arrays))
+        self.around(pending, "halo_ascend", *rows)
 
     def adjoint_step(self, pending: Arrival, *rows: Tensor | None) -> None:
         """The adjoint up to s gFb; rows as `HaloAdjoint` lists them."""
-        arrays = [address(row) for row in rows]
-        self.around(pending, lambda part: native.halo_adjoint_step(self.native, part, *arrays))
+        self.around(pending, "halo_adjoint_step", *rows)
 
     def correct_dual(self, begin: int, end: int, dual_grad: Tensor, b: Tensor) -> None:
         """gZ <- t - gamma w (B_i - B_j) for the edges that rows begin .. end - 1 lead."""
-        part = native.HaloPass(begin, end, self.padded, torch.get_num_threads())
-        native.halo_correct_dual(self.native, part, address(dual_grad), address(b))
+        self.call("halo_correct_dual", begin, end, addresses((dual_grad, b)))
 
     def add_strengths(self, rows: tuple[Tensor | None, ...], sums: tuple[Tensor, ...]) -> None:
         """One step's share of the gradients of weights, scales and step sizes."""
-        part = native.HaloPass(0, self.owned, self.padded, torch.get_num_threads())
-        addresses = tuple(map(address, rows)), tuple(map(address, sums))
-        native.halo_strengths(self.native, part, *addresses)
+        self.call("halo_strengths", 0, self.owned, addresses(rows), addresses(sums))
 
 
-def address(rows: Tensor | None) -> int:
-    """Where the rows lie in memory, 0 for none."""
-    return 0 if rows is None else rows.data_ptr()
+def addresses(arrays: Sequence[Tensor | None]) -> tuple[int, ...]:
+    """Where the arrays lie in memory, 0 for none."""
+    return tuple(map(address, arrays))
 
 
 def scales(graph: DistributedGraph) -> Tensor:

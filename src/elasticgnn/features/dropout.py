@@ -92,7 +92,7 @@ def keep_rows(first: Tensor, start: Tensor, key: int, threshold: int) -> Tensor:
         return hash_at(first, start, key) >= threshold
     keep = torch.empty(int(start[-1]), dtype=torch.bool)
     arrays = (first.contiguous().data_ptr(), start.contiguous().data_ptr(), keep.data_ptr())
-    native.halo_keep_mask(key, threshold, len(first), *arrays, torch.get_num_threads())
+    native.keep_rows(key, threshold, len(first), *arrays, torch.get_num_threads())
     return keep
 
 

@@ -1,181 +1,143 @@
-// Binds the loops of one process's rows; arrays come as addresses, 0 for none.
+// Python's entrance to the loops of one process's rows (binding/call.h), for
+// elasticgnn.distributed.loops and .exchange.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
 
-#include <cstring>
+#include <array>
 
+#include "binding/call.h"
 #include "binding/dispatch.h"
-#include "binding/supply.h"
 #include "distributed/halo.h"
+#include "distributed/packing.h"
 
-namespace nb = nanobind;
-
-#define HALO_SIGNATURE(name, Arrays)                                                             \
-  template <class T>                                                                             \
-  void name(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, const Arrays<T>&);        \
-  extern template void name(const HaloGraph<float>&, const HaloSizes<float>&, const HaloPass&,   \
-                            const Arrays<float>&);                                               \
-  extern template void name(const HaloGraph<double>&, const HaloSizes<double>&, const HaloPass&, \
-                            const Arrays<double>&);
+#define HALO_SIGNATURE(name, Arrays) \
+  template <class T>                 \
+  void name(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, const Arrays<T>&);
 
 ELASTICGNN_DECLARE(HALO_SIGNATURE(halo_smooth, HaloForward) HALO_SIGNATURE(halo_ascend, HaloForward)
                        HALO_SIGNATURE(halo_adjoint_step, HaloAdjoint)
                            HALO_SIGNATURE(halo_correct_dual, HaloAdjoint)
                                HALO_SIGNATURE(halo_strengths, HaloStrengths))
-ELASTICGNN_DECLARE(void halo_keep_mask(std::uint64_t key, std::uint32_t threshold,
-                                       std::int64_t rows, const std::int64_t* first,
-                                       const std::int64_t* start, bool* keep, int threads);)
+
+namespace nb = nanobind;
 
 namespace elasticgnn {
 
 namespace {
 
-// The arrays as Python holds them: `numbers` is gamma, beta, smoothing, lambda1, start, slope,
-// start_beta, slope_beta.
-struct HaloLocal {
-  bool is_double;
-  Address start, column, edge, lead, other, weight, scale, own_factor;
-  double numbers[8];
-  Shape shape;
+using Tables = std::array<Address, 8>;  // start, column, edge, lead, other, weight, scale, factor
+using Numbers = std::array<double, 8>;  // gamma, beta, smoothing, lambda1, start, slope, and the
+                                        // derivatives of the last two by beta
+using Pass = std::array<std::int64_t, 5>;  // first and last row, width, threads, shape
 
-  template <class T>
-  HaloGraph<T> graph() const {
-    return {at<std::int64_t>(start),
-            at<std::int32_t>(column),
-            at<std::int32_t>(edge),
-            at<std::int64_t>(lead),
-            at<std::int32_t>(other),
-            at<T>(weight),
-            at<T>(scale),
-            at<T>(own_factor)};
-  }
-  template <class T>
-  HaloSizes<T> sizes() const {
-    return {T(numbers[0]), T(numbers[1]), T(numbers[2]), T(numbers[3]), T(numbers[4]),
-            T(numbers[5]), T(numbers[6]), T(numbers[7]), shape};
-  }
-};
-
-HaloLocal make_local(bool is_double, nb::tuple arrays, nb::tuple numbers, int shape) {
-  HaloLocal local;
-  local.is_double = is_double;
-  Address* fields[] = {&local.start, &local.column, &local.edge,  &local.lead,
-                       &local.other, &local.weight, &local.scale, &local.own_factor};
-  for (int k = 0; k < 8; ++k) {
-    *fields[k] = nb::cast<Address>(arrays[k]);
-    local.numbers[k] = nb::cast<double>(numbers[k]);
-  }
-  local.shape = Shape(shape);
-  return local;
+template <class T>
+HaloGraph<T> make_graph(const Tables& tables) {
+  return {at<std::int64_t>(tables[0]),
+          at<std::int32_t>(tables[1]),
+          at<std::int32_t>(tables[2]),
+          at<std::int64_t>(tables[3]),
+          at<std::int32_t>(tables[4]),
+          at<T>(tables[5]),
+          at<T>(tables[6]),
+          at<T>(tables[7])};
 }
 
-template <class Call>
-void run(const HaloLocal& local, const Call& call) {
-  nb::gil_scoped_release release;
-  if (local.is_double) call(double{});
-  else call(float{});
+template <class T>
+HaloSizes<T> make_sizes(const Numbers& numbers, const Pass& pass) {
+  return {T(numbers[0]), T(numbers[1]), T(numbers[2]), T(numbers[3]), T(numbers[4]),
+          T(numbers[5]), T(numbers[6]), T(numbers[7]), Shape(pass[4])};
 }
 
-void bind_forward(nb::module_& module) {
-  module.def("halo_smooth", [](const HaloLocal& local, HaloPass pass, Address x, Address q,
-                               Address u, Address predicted, Address y) {
-    run(local, [&](auto number) {
-      using T = decltype(number);
-      static const auto kernel = ELASTICGNN_PICK(halo_smooth<T>);
-      kernel(local.graph<T>(), local.sizes<T>(), pass,
-             {at<T>(x), at<T>(q), at<T>(u), at<T>(predicted), at<T>(y), nullptr, nullptr, nullptr,
-              nullptr});
-    });
-  });
-  module.def("halo_ascend", [](const HaloLocal& local, HaloPass pass, Address u, Address predicted,
-                               Address y, Address dual_in, Address dual_out, Address q, Address f) {
-    run(local, [&](auto number) {
-      using T = decltype(number);
-      static const auto kernel = ELASTICGNN_PICK(halo_ascend<T>);
-      kernel(local.graph<T>(), local.sizes<T>(), pass,
-             {nullptr, nullptr, at<T>(u), at<T>(predicted), at<T>(y), at<T>(dual_in),
-              at<T>(dual_out), at<T>(q), at<T>(f)});
-    });
-  });
+// One pass of a kernel over rows of the process.
+template <class T, class Kernel, class Arrays>
+void call_pass(Kernel kernel, const Tables& tables, const Numbers& numbers, const Pass& pass,
+               const Arrays& arrays) {
+  const HaloPass rows{pass[0], pass[1], pass[2], int(pass[3])};
+  call(kernel, make_graph<T>(tables), make_sizes<T>(numbers, pass), rows, arrays);
 }
 
-void bind_adjoint(nb::module_& module) {
-  module.def("halo_adjoint_step",
-             [](const HaloLocal& local, HaloPass pass, Address dual_in, Address predicted,
-                Address dual_grad, Address g, Address b, Address h, Address total,
-                Address edge_lambda, Address edge_beta) {
-               run(local, [&](auto number) {
-                 using T = decltype(number);
-                 static const auto kernel = ELASTICGNN_PICK(halo_adjoint_step<T>);
-                 kernel(local.graph<T>(), local.sizes<T>(), pass,
-                        {at<T>(dual_in), at<T>(predicted), at<T>(dual_grad), at<T>(g), at<T>(b),
-                         at<T>(h), at<T>(total), at<double>(edge_lambda), at<double>(edge_beta)});
-               });
-             });
-  module.def("halo_correct_dual",
-             [](const HaloLocal& local, HaloPass pass, Address dual_grad, Address b) {
-               run(local, [&](auto number) {
-                 using T = decltype(number);
-                 static const auto kernel = ELASTICGNN_PICK(halo_correct_dual<T>);
-                 kernel(local.graph<T>(), local.sizes<T>(), pass,
-                        {nullptr, nullptr, at<T>(dual_grad), nullptr, at<T>(b), nullptr, nullptr,
-                         nullptr, nullptr});
-               });
-             });
-  module.def("halo_strengths",
-             [](const HaloLocal& local, HaloPass pass, nb::tuple rows, nb::tuple sums) {
-               Address r[8], s[4];
-               for (int k = 0; k < 8; ++k) r[k] = nb::cast<Address>(rows[k]);
-               for (int k = 0; k < 4; ++k) s[k] = nb::cast<Address>(sums[k]);
-               run(local, [&](auto number) {
-                 using T = decltype(number);
-                 static const auto kernel = ELASTICGNN_PICK(halo_strengths<T>);
-                 kernel(local.graph<T>(), local.sizes<T>(), pass,
-                        {at<T>(r[0]), at<T>(r[1]), at<T>(r[2]), at<T>(r[3]), at<T>(r[4]),
-                         at<T>(r[5]), at<T>(r[6]), at<T>(r[7]), at<double>(s[0]), at<double>(s[1]),
-                         at<double>(s[2]), at<double>(s[3])});
-               });
-             });
+// rows: x, q, u, predicted, y
+template <class T>
+void smooth(const Tables& tables, const Numbers& numbers, const Pass& pass,
+            const std::array<Address, 5>& rows) {
+  HaloForward<T> arrays{};
+  arrays.x = at<T>(rows[0]), arrays.q = at<T>(rows[1]), arrays.u = at<T>(rows[2]);
+  arrays.predicted = at<T>(rows[3]), arrays.y = at<T>(rows[4]);
+  static const auto kernel = ELASTICGNN_PICK(halo_smooth<T>);
+  call_pass<T>(kernel, tables, numbers, pass, arrays);
 }
 
-// The first `width` bytes of the rows `index` one after another; rows begin every `stride` bytes.
-void pack_rows(Address rows, std::int64_t stride, std::int64_t width, Address index,
-               std::int64_t count, Address out) {
-  nb::gil_scoped_release release;
-  const char* from = at<char>(rows);
-  char* to = at<char>(out);
-  const auto* chosen = at<std::int64_t>(index);
-  for (std::int64_t k = 0; k < count; ++k)
-    std::memcpy(to + k * width, from + chosen[k] * stride, width);
+// rows: u, predicted, y, dual before and after, q, f
+template <class T>
+void ascend(const Tables& tables, const Numbers& numbers, const Pass& pass,
+            const std::array<Address, 7>& rows) {
+  HaloForward<T> arrays{};
+  arrays.u = at<T>(rows[0]), arrays.predicted = at<T>(rows[1]), arrays.y = at<T>(rows[2]);
+  arrays.dual_in = at<T>(rows[3]), arrays.dual_out = at<T>(rows[4]);
+  arrays.q_out = at<T>(rows[5]), arrays.f_out = at<T>(rows[6]);
+  static const auto kernel = ELASTICGNN_PICK(halo_ascend<T>);
+  call_pass<T>(kernel, tables, numbers, pass, arrays);
 }
 
-// The way back, into consecutive rows.
-void unpack_rows(Address packed, std::int64_t width, std::int64_t count, Address rows,
-                 std::int64_t stride) {
-  nb::gil_scoped_release release;
-  const char* from = at<char>(packed);
-  char* to = at<char>(rows);
-  for (std::int64_t k = 0; k < count; ++k) std::memcpy(to + k * stride, from + k * width, width);
+// rows: those of HaloAdjoint in their order, sums last
+template <class T>
+void adjoint_step(const Tables& tables, const Numbers& numbers, const Pass& pass,
+                  const std::array<Address, 9>& rows) {
+  const HaloAdjoint<T> arrays{at<T>(rows[0]), at<T>(rows[1]),      at<T>(rows[2]),
+                              at<T>(rows[3]), at<T>(rows[4]),      at<T>(rows[5]),
+                              at<T>(rows[6]), at<double>(rows[7]), at<double>(rows[8])};
+  static const auto kernel = ELASTICGNN_PICK(halo_adjoint_step<T>);
+  call_pass<T>(kernel, tables, numbers, pass, arrays);
+}
+
+// rows: gradient of the dual, b
+template <class T>
+void correct_dual(const Tables& tables, const Numbers& numbers, const Pass& pass,
+                  const std::array<Address, 2>& rows) {
+  HaloAdjoint<T> arrays{};
+  arrays.dual_grad = at<T>(rows[0]), arrays.b = at<T>(rows[1]);
+  static const auto kernel = ELASTICGNN_PICK(halo_correct_dual<T>);
+  call_pass<T>(kernel, tables, numbers, pass, arrays);
+}
+
+// rows and sums: those of HaloStrengths in their order
+template <class T>
+void strengths(const Tables& tables, const Numbers& numbers, const Pass& pass,
+               const std::array<Address, 8>& rows, const std::array<Address, 4>& sums) {
+  const HaloStrengths<T> arrays{at<T>(rows[0]),      at<T>(rows[1]),      at<T>(rows[2]),
+                                at<T>(rows[3]),      at<T>(rows[4]),      at<T>(rows[5]),
+                                at<T>(rows[6]),      at<T>(rows[7]),      at<double>(sums[0]),
+                                at<double>(sums[1]), at<double>(sums[2]), at<double>(sums[3])};
+  static const auto kernel = ELASTICGNN_PICK(halo_strengths<T>);
+  call_pass<T>(kernel, tables, numbers, pass, arrays);
+}
+
+void pack(Address rows, std::int64_t stride, std::int64_t width, Address index, std::int64_t count,
+          Address out) {
+  call(pack_rows, ChosenRows{at<char>(rows), stride, width, at<std::int64_t>(index), count},
+       at<char>(out));
+}
+
+void unpack(Address packed, std::int64_t width, std::int64_t count, Address rows,
+            std::int64_t stride) {
+  call(unpack_rows, at<char>(packed), ConsecutiveRows{at<char>(rows), stride, width, count});
 }
 
 }  // namespace
 
 void bind_distributed(nb::module_& module) {
-  nb::class_<HaloLocal>(module, "HaloLocal");
-  module.def("halo_local", &make_local,
-             "A process's graph: is_double, addresses of eight arrays, eight numbers, shape.");
-  nb::class_<HaloPass>(module, "HaloPass")
-      .def(nb::init<std::int64_t, std::int64_t, std::int64_t, int>());
-  bind_forward(module);
-  bind_adjoint(module);
-  module.def("halo_pack", &pack_rows, "rows, stride, width, index, count, out; sizes in bytes");
-  module.def("halo_unpack", &unpack_rows, "packed, width, count, rows, stride; sizes in bytes");
-  module.def("halo_keep_mask", [](std::uint64_t key, std::uint32_t threshold, std::int64_t rows,
-                                  Address first, Address start, Address keep, int threads) {
-    static const auto kernel = ELASTICGNN_PICK(halo_keep_mask);
-    nb::gil_scoped_release release;
-    kernel(key, threshold, rows, at<std::int64_t>(first), at<std::int64_t>(start), at<bool>(keep),
-           threads);
-  });
+  module.def("halo_smooth_f32", &smooth<float>);
+  module.def("halo_smooth_f64", &smooth<double>);
+  module.def("halo_ascend_f32", &ascend<float>);
+  module.def("halo_ascend_f64", &ascend<double>);
+  module.def("halo_adjoint_step_f32", &adjoint_step<float>);
+  module.def("halo_adjoint_step_f64", &adjoint_step<double>);
+  module.def("halo_correct_dual_f32", &correct_dual<float>);
+  module.def("halo_correct_dual_f64", &correct_dual<double>);
+  module.def("halo_strengths_f32", &strengths<float>);
+  module.def("halo_strengths_f64", &strengths<double>);
+  module.def("halo_pack", &pack, "rows, stride, width, index, count, out; sizes in bytes");
+  module.def("halo_unpack", &unpack, "packed, width, count, rows, stride; sizes in bytes");
 }
 
 }  // namespace elasticgnn

@@ -1,15 +1,13 @@
 // The adjoint of an elastic step in gather form: each process computes its own rows, nothing is
 // added across processes.
-//   h = gZ - gamma w (G_i - G_j)        t = J'h            gFb_i = beta s_i sum_p t_p         B = s
-//   gFb,  H = G + B gZ <- t - gamma w (B_i - B_j)       G_i <- s_i (own_factor_i H_i + smoothing
-//   s_i sum_p w_p H_j)
+//   h = gZ - gamma w (G_i - G_j),  t = J'h,  gFb_i = beta s_i sum_p t_p,  B = s gFb,  H = G + B
+//   gZ <- t - gamma w (B_i - B_j)
+//   G_i <- s_i (own_factor_i H_i + smoothing s_i sum_p w_p H_j)
 #include "halo_sweep.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
-
-constexpr int kPiece = 8;
 
 // h -> J'h of one edge, in place of `t`; the derivatives along lambda1 and (concave penalties)
 // beta.
@@ -61,6 +59,17 @@ HALO_INLINE Derivatives<T> apply_jacobian(const HaloSizes<T>& sizes, const R& ro
           (sizes.start_beta * sizes.lambda1 - sizes.slope_beta * length) * along};
 }
 
+// t <- t - gamma w_e (rows_i - rows_j)
+template <class T, class R>
+HALO_INLINE void subtract_flow(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
+                               const T* rows, std::int64_t i, std::int64_t e, T* t) {
+  const std::int64_t j = graph.other[e];
+  const T flow = sizes.gamma * (graph.weight == nullptr ? T(1) : graph.weight[e]);
+  const T *own = rows + i * row.stride(), *near = rows + j * row.stride();
+  for (int v = 0; v < row.count(); ++v)
+    row.store(t, v, row.load(t, v) - flow * (row.load(own, v) - row.load(near, v)));
+}
+
 template <class R, class T>
 struct NearRows {
   Ahead<R, T> g, predicted;
@@ -75,12 +84,8 @@ HALO_INLINE void adjoint_edges(const HaloGraph<T>& graph, const HaloSizes<T>& si
     near_rows.g.fetch(e);
     near_rows.predicted.fetch(e);
     const std::int64_t j = graph.other[e];
-    const T flow = sizes.gamma * (graph.weight == nullptr ? T(1) : graph.weight[e]);
     T* t = a.dual_grad + e * stride;
-    for (int v = 0; v < row.count(); ++v)
-      row.store(
-          t, v,
-          row.load(t, v) - flow * (row.load(a.g + i * stride, v) - row.load(a.g + j * stride, v)));
+    subtract_flow(graph, sizes, row, a.g, i, e, t);
     const T *own = a.predicted + i * stride, *near = a.predicted + j * stride;
     const Derivatives<T> found =
         apply_jacobian<S>(sizes, row, a.dual_in + e * stride, own, near, t);
@@ -99,26 +104,20 @@ HALO_INLINE void finish_turn(const HaloGraph<T>& graph, const HaloSizes<T>& size
   using Vec = typename R::Vec;
   const std::int64_t stride = row.stride(), first = graph.lead[i];
   const T reach = sizes.beta * (graph.scale[i] * graph.scale[i]);
-  for (int piece = 0; piece < row.count(); piece += kPiece) {
-    const int count = row.count() - piece < kPiece ? row.count() - piece : kPiece;
-    Vec sum[kPiece];
-    for (int v = 0; v < count; ++v) sum[v] = Vec{};
-    for (std::int64_t p = graph.start[i]; p < graph.start[i + 1]; ++p) {
-      if (piece == 0) duals.fetch(p);
-      const std::int64_t e = graph.edge[p];
-      const T sign = sign_of<T>(e, first);
-      for (int v = 0; v < count; ++v)
-        sum[v] += sign * row.load(a.dual_grad + e * stride, piece + v);
-    }
-    for (int v = 0; v < count; ++v) {
-      const Vec b = reach * sum[v];
-      const Vec h = row.load(a.g + i * stride, piece + v) + b;
-      T* total = a.total + i * stride;
-      row.store(a.b + i * stride, piece + v, b);
-      row.store(a.h + i * stride, piece + v, h);
-      row.store(total, piece + v, row.load(total, piece + v) + h);
-    }
-  }
+  const auto add = [&](Vec* sum, int count, int piece, std::int64_t p) {
+    if (piece == 0) duals.fetch(p);
+    const std::int64_t e = graph.edge[p];
+    const T sign = sign_of<T>(e, first);
+    for (int v = 0; v < count; ++v) sum[v] += sign * row.load(a.dual_grad + e * stride, piece + v);
+  };
+  T* total = a.total + i * stride;
+  sum_slots(graph, row, i, add, [&](int v, Vec sum) {
+    const Vec b = reach * sum;
+    const Vec h = row.load(a.g + i * stride, v) + b;
+    row.store(a.b + i * stride, v, b);
+    row.store(a.h + i * stride, v, h);
+    row.store(total, v, row.load(total, v) + h);
+  });
 }
 
 template <Shape S, class T, class R>
@@ -137,16 +136,9 @@ template <class T, class R>
 HALO_INLINE void correct_dual(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
                               const HaloAdjoint<T>& a, const Ahead<R, T>& near_rows,
                               std::int64_t i) {
-  const std::int64_t stride = row.stride();
   for (std::int64_t e = graph.lead[i]; e < graph.lead[i + 1]; ++e) {
     near_rows.fetch(e);
-    const std::int64_t j = graph.other[e];
-    const T flow = sizes.gamma * (graph.weight == nullptr ? T(1) : graph.weight[e]);
-    T* t = a.dual_grad + e * stride;
-    for (int v = 0; v < row.count(); ++v)
-      row.store(
-          t, v,
-          row.load(t, v) - flow * (row.load(a.b + i * stride, v) - row.load(a.b + j * stride, v)));
+    subtract_flow(graph, sizes, row, a.b, i, e, a.dual_grad + e * row.stride());
   }
 }
 
@@ -156,9 +148,9 @@ template <class T>
 void halo_adjoint_step(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
                        const HaloAdjoint<T>& a) {
   with_halo_row<T>(pass.width, [&](const auto& row) {
-    if (sizes.shape == Shape::ball) return adjoint_all<Shape::ball>(graph, sizes, pass, row, a);
-    if (sizes.shape == Shape::box) return adjoint_all<Shape::box>(graph, sizes, pass, row, a);
-    return adjoint_all<Shape::fading>(graph, sizes, pass, row, a);
+    with_shape(sizes.shape, [&](auto shape) {
+      adjoint_all<decltype(shape)::value>(graph, sizes, pass, row, a);
+    });
   });
 }
 
@@ -172,12 +164,7 @@ void halo_correct_dual(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, con
   });
 }
 
-#define HALO_INSTANTIATE(T)                                                                  \
-  template void halo_adjoint_step(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, \
-                                  const HaloAdjoint<T>&);                                    \
-  template void halo_correct_dual(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, \
-                                  const HaloAdjoint<T>&);
-HALO_INSTANTIATE(float)
-HALO_INSTANTIATE(double)
+HALO_INSTANTIATE(halo_adjoint_step, HaloAdjoint)
+HALO_INSTANTIATE(halo_correct_dual, HaloAdjoint)
 
 }  // namespace elasticgnn::ISA_NAMESPACE

@@ -6,43 +6,33 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 namespace {
 
-// Bags of vectors for rows of open width live on the stack in pieces of this many.
-constexpr int kPiece = 8;
-
-// y = gamma x + own_factor u + smoothing s sum_p w_p u_j, in pieces of a row so that sums stay in
-// registers.
+// y = gamma x + own_factor u + smoothing s sum_p w_p u_j
 template <class T, class R>
 HALO_INLINE void smooth_node(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const R& row,
                              const HaloForward<T>& a, const Ahead<R, T>& near_rows,
                              std::int64_t i) {
   using Vec = typename R::Vec;
-  const std::int64_t stride = row.stride(), begin = graph.start[i], end = graph.start[i + 1];
+  const std::int64_t stride = row.stride();
   const T scale = graph.scale[i], own_factor = graph.own_factor[i], reach = sizes.smoothing * scale,
           damp = sizes.gamma * scale;
-  for (int piece = 0; piece < row.count(); piece += kPiece) {
-    const int count = row.count() - piece < kPiece ? row.count() - piece : kPiece;
-    Vec sum[kPiece];
-    for (int v = 0; v < count; ++v) sum[v] = Vec{};
-    for (std::int64_t p = begin; p < end; ++p) {
-      if (piece == 0) near_rows.fetch(p);
-      const T* near = a.u + graph.column[p] * stride;
-      if (graph.weight == nullptr) {
-        for (int v = 0; v < count; ++v) sum[v] += row.load(near, piece + v);
-      } else {
-        const Vec weight = row.splat(graph.weight[graph.edge[p]]);
-        for (int v = 0; v < count; ++v) sum[v] += weight * row.load(near, piece + v);
-      }
+  const auto add = [&](Vec* sum, int count, int piece, std::int64_t p) {
+    if (piece == 0) near_rows.fetch(p);
+    const T* near = a.u + graph.column[p] * stride;
+    if (graph.weight == nullptr) {
+      for (int v = 0; v < count; ++v) sum[v] += row.load(near, piece + v);
+    } else {
+      const Vec weight = row.splat(graph.weight[graph.edge[p]]);
+      for (int v = 0; v < count; ++v) sum[v] += weight * row.load(near, piece + v);
     }
-    for (int v = 0; v < count; ++v) {
-      const int at = piece + v;
-      Vec y = own_factor * row.load(a.u + i * stride, at);
-      y += reach * sum[v];
-      if (a.x != nullptr) y += sizes.gamma * row.load(a.x + i * stride, at);
-      if (a.y != nullptr) row.store(a.y + i * stride, at, y);
-      if (a.q != nullptr) y -= damp * row.load(a.q + i * stride, at);
-      row.store(a.predicted + i * stride, at, scale * y);
-    }
-  }
+  };
+  sum_slots(graph, row, i, add, [&](int v, Vec sum) {
+    Vec y = own_factor * row.load(a.u + i * stride, v);
+    y += reach * sum;
+    if (a.x != nullptr) y += sizes.gamma * row.load(a.x + i * stride, v);
+    if (a.y != nullptr) row.store(a.y + i * stride, v, y);
+    if (a.q != nullptr) y -= damp * row.load(a.q + i * stride, v);
+    row.store(a.predicted + i * stride, v, scale * y);
+  });
 }
 
 // dual <- project(dual + beta (u_i - u_j)) for the edges that node i leads.
@@ -82,26 +72,20 @@ HALO_INLINE void finish_node(const HaloGraph<T>& graph, const HaloSizes<T>& size
   using Vec = typename R::Vec;
   const std::int64_t stride = row.stride(), first = graph.lead[i];
   const T scale = graph.scale[i], damp = sizes.gamma * scale;
-  for (int piece = 0; piece < row.count(); piece += kPiece) {
-    const int count = row.count() - piece < kPiece ? row.count() - piece : kPiece;
-    Vec sum[kPiece];
-    for (int v = 0; v < count; ++v) sum[v] = Vec{};
-    for (std::int64_t p = graph.start[i]; p < graph.start[i + 1]; ++p) {
-      if (piece == 0) duals.fetch(p);
-      const std::int64_t e = graph.edge[p];
-      const T* dual = a.dual_out + e * stride;
-      T weight = sign_of<T>(e, first);
-      if (graph.weight != nullptr) weight *= graph.weight[e];
-      for (int v = 0; v < count; ++v) sum[v] += weight * row.load(dual, piece + v);
-    }
-    for (int v = 0; v < count; ++v) {
-      const int at = piece + v;
-      const Vec f = row.load(a.y + i * stride, at) - damp * sum[v];
-      row.store(a.q_out + i * stride, at, sum[v]);
-      row.store(a.u + i * stride, at, scale * f);
-      if (a.f_out != nullptr) row.store(a.f_out + i * stride, at, f);
-    }
-  }
+  const auto add = [&](Vec* sum, int count, int piece, std::int64_t p) {
+    if (piece == 0) duals.fetch(p);
+    const std::int64_t e = graph.edge[p];
+    const T* dual = a.dual_out + e * stride;
+    T weight = sign_of<T>(e, first);
+    if (graph.weight != nullptr) weight *= graph.weight[e];
+    for (int v = 0; v < count; ++v) sum[v] += weight * row.load(dual, piece + v);
+  };
+  sum_slots(graph, row, i, add, [&](int v, Vec sum) {
+    const Vec f = row.load(a.y + i * stride, v) - damp * sum;
+    row.store(a.q_out + i * stride, v, sum);
+    row.store(a.u + i * stride, v, scale * f);
+    if (a.f_out != nullptr) row.store(a.f_out + i * stride, v, f);
+  });
 }
 
 template <Shape S, class T, class R>
@@ -130,18 +114,12 @@ template <class T>
 void halo_ascend(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const HaloPass& pass,
                  const HaloForward<T>& a) {
   with_halo_row<T>(pass.width, [&](const auto& row) {
-    if (sizes.shape == Shape::ball) return ascend_all<Shape::ball>(graph, sizes, pass, row, a);
-    if (sizes.shape == Shape::box) return ascend_all<Shape::box>(graph, sizes, pass, row, a);
-    return ascend_all<Shape::fading>(graph, sizes, pass, row, a);
+    with_shape(sizes.shape,
+               [&](auto shape) { ascend_all<decltype(shape)::value>(graph, sizes, pass, row, a); });
   });
 }
 
-#define HALO_INSTANTIATE(T)                                                            \
-  template void halo_smooth(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, \
-                            const HaloForward<T>&);                                    \
-  template void halo_ascend(const HaloGraph<T>&, const HaloSizes<T>&, const HaloPass&, \
-                            const HaloForward<T>&);
-HALO_INSTANTIATE(float)
-HALO_INSTANTIATE(double)
+HALO_INSTANTIATE(halo_smooth, HaloForward)
+HALO_INSTANTIATE(halo_ascend, HaloForward)
 
 }  // namespace elasticgnn::ISA_NAMESPACE

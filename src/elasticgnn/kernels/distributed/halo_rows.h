@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "halo.h"
 
@@ -81,6 +82,21 @@ void with_halo_row(std::int64_t width, const Body& body) {
   if (width == 64) return body(HaloRow<T, 8, 8>(width));
   return body(HaloRow<T, 8, 0>(width));
 }
+
+// Calls body(std::integral_constant<Shape, ...>).
+template <class Body>
+void with_shape(Shape shape, const Body& body) {
+  if (shape == Shape::ball) return body(std::integral_constant<Shape, Shape::ball>());
+  if (shape == Shape::box) return body(std::integral_constant<Shape, Shape::box>());
+  return body(std::integral_constant<Shape, Shape::fading>());
+}
+
+// A kernel of both kinds of numbers.
+#define HALO_INSTANTIATE(kernel, Arrays)                                                    \
+  template void kernel(const HaloGraph<float>&, const HaloSizes<float>&, const HaloPass&,   \
+                       const Arrays<float>&);                                               \
+  template void kernel(const HaloGraph<double>&, const HaloSizes<double>&, const HaloPass&, \
+                       const Arrays<double>&);
 
 }  // namespace
 }  // namespace elasticgnn::ISA_NAMESPACE

@@ -80,9 +80,6 @@ void halo_strengths(const HaloGraph<T>& graph, const HaloSizes<T>& sizes, const 
   });
 }
 
-template void halo_strengths(const HaloGraph<float>&, const HaloSizes<float>&, const HaloPass&,
-                             const HaloStrengths<float>&);
-template void halo_strengths(const HaloGraph<double>&, const HaloSizes<double>&, const HaloPass&,
-                             const HaloStrengths<double>&);
+HALO_INSTANTIATE(halo_strengths, HaloStrengths)
 
 }  // namespace elasticgnn::ISA_NAMESPACE

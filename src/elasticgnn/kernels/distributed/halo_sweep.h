@@ -53,6 +53,25 @@ void lead_and_finish(const HaloGraph<T>& graph, const HaloPass& pass, const Lead
   }
 }
 
+// Long rows are summed in pieces of this many vectors, which stay in registers.
+constexpr int kPiece = 8;
+
+// For each piece of a row: add(sum, count, piece, p) for the slots p of node i in their order, then
+// done(v, sum) for every vector v of the piece.
+template <class T, class R, class Add, class Done>
+HALO_INLINE void sum_slots(const HaloGraph<T>& graph, const R& row, std::int64_t i, const Add& add,
+                           const Done& done) {
+  using Vec = typename R::Vec;
+  const std::int64_t begin = graph.start[i], end = graph.start[i + 1];
+  for (int piece = 0; piece < row.count(); piece += kPiece) {
+    const int count = row.count() - piece < kPiece ? row.count() - piece : kPiece;
+    Vec sum[kPiece];
+    for (int v = 0; v < count; ++v) sum[v] = Vec{};
+    for (std::int64_t p = begin; p < end; ++p) add(sum, count, piece, p);
+    for (int v = 0; v < count; ++v) done(piece + v, sum[v]);
+  }
+}
+
 // Rows that random numbers `index` choose, asked for a few entries before they are read: the caches
 // cannot guess them. `last` is the end of the numbers.
 template <class R, class T>

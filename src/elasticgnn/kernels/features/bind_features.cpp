@@ -7,8 +7,8 @@
 namespace nb = nanobind;
 
 ELASTICGNN_DECLARE(void sparse_product(const SparseProduct& p);
-                   void dropped_product(const DroppedProduct& p);
-                   void keep_mask(const KeepMask& p);)
+                   void dropped_product(const DroppedProduct& p); void keep_mask(const KeepMask& p);
+                   void keep_rows(const KeepRows& p);)
 
 namespace elasticgnn {
 
@@ -44,6 +44,15 @@ void bind_features(nb::module_& module) {
         call(kernel, KeepMask{key, threshold, count, at<std::uint8_t>(keep), threads});
       },
       "keep <- which positions survive dropout, one byte each.");
+  module.def(
+      "keep_rows",
+      [](std::uint64_t key, std::uint32_t threshold, std::int64_t rows, Address first,
+         Address start, Address keep, int threads) {
+        static const auto kernel = ELASTICGNN_PICK(keep_rows);
+        call(kernel, KeepRows{key, threshold, rows, at<const std::int64_t>(first),
+                              at<const std::int64_t>(start), at<std::uint8_t>(keep), threads});
+      },
+      "keep <- the same of rows of a larger array, by the position of each row's first value.");
 }
 
 }  // namespace elasticgnn

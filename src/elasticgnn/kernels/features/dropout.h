@@ -53,8 +53,7 @@ struct KeptEntries {
     unsigned chosen = 0;
     for (int lane = 0; lane < lanes; ++lane) {
       const auto entry = std::uint32_t(matrix.entry ? matrix.entry[q + lane] : q + lane);
-      const bool keep =
-          hash_position(entry, std::uint32_t(key), std::uint32_t(key >> 32)) >= threshold;
+      const bool keep = hash_position(entry, key) >= threshold;
       column.data[kept] = matrix.column[q + lane];
       value.data[kept] = matrix.value[q + lane];
       kept += keep;
@@ -69,7 +68,7 @@ struct KeptEntries {
     const Words16 entry = matrix.entry ? reinterpret_cast<const UnalignedWords&>(matrix.entry[q])
                                        : lanes + std::uint32_t(q);
     const __mmask16 chosen = _mm512_cmpge_epu32_mask(
-        reinterpret_cast<__m512i>(hash_lanes(entry, key)), _mm512_set1_epi32(int(threshold)));
+        reinterpret_cast<__m512i>(hash_position(entry, key)), _mm512_set1_epi32(int(threshold)));
     _mm512_storeu_si512(column.data + kept,
                         _mm512_maskz_compress_epi32(chosen, _mm512_loadu_si512(matrix.column + q)));
     _mm512_storeu_ps(value.data + kept,

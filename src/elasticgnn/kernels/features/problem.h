@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "simd/hash.h"
+
 namespace elasticgnn {
 
 // Row i of an (n, f) matrix owns the slots start[i] .. start[i + 1].
@@ -42,6 +44,17 @@ struct KeepMask {
   int threads;
 };
 
+// Row r holds the positions first[r], first[r] + 1, .. of a larger array; its mask is
+// keep[start[r]] .. keep[start[r + 1] - 1].
+struct KeepRows {
+  std::uint64_t key;
+  std::uint32_t threshold;
+  std::int64_t rows;
+  const std::int64_t *first, *start;
+  std::uint8_t* keep;
+  int threads;
+};
+
 // The bits of features/dropout.py: one key per (seed, epoch, site).
 static inline std::uint64_t splitmix64(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
@@ -53,16 +66,6 @@ static inline std::uint64_t splitmix64(std::uint64_t x) {
 static inline std::uint64_t stream_key(std::uint64_t seed, std::uint64_t epoch,
                                        std::uint64_t site) {
   return splitmix64(splitmix64(splitmix64(seed) ^ epoch) ^ site);
-}
-
-static inline std::uint32_t hash_position(std::uint32_t position, std::uint32_t low,
-                                          std::uint32_t high) {
-  std::uint32_t x = position + low;
-  x ^= x >> 16;
-  x *= 0x7FEB352Du;
-  x ^= (x >> 15) ^ high;
-  x *= 0x846CA68Bu;
-  return x ^ (x >> 16);
 }
 
 // Entries of the fullest group of `group` consecutive rows.

@@ -85,10 +85,20 @@ void dropped_product(const DroppedProduct& p) {
 }
 
 void keep_mask(const KeepMask& p) {
-  const auto low = std::uint32_t(p.key), high = std::uint32_t(p.key >> 32);
 #pragma omp parallel for simd schedule(static) num_threads(p.threads)
   for (std::int64_t i = 0; i < p.count; ++i)
-    p.keep[i] = hash_position(std::uint32_t(i), low, high) >= p.threshold;
+    p.keep[i] = hash_position(std::uint32_t(i), p.key) >= p.threshold;
+}
+
+void keep_rows(const KeepRows& p) {
+#pragma omp parallel for schedule(static) num_threads(p.threads)
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    const auto first = std::uint32_t(p.first[row]);  // positions count modulo 2^32
+    const std::int64_t length = p.start[row + 1] - p.start[row];
+    std::uint8_t* keep = p.keep + p.start[row];
+    for (std::int64_t k = 0; k < length; ++k)
+      keep[k] = hash_position(first + std::uint32_t(k), p.key) >= p.threshold;
+  }
 }
 
 }  // namespace elasticgnn::ISA_NAMESPACE

@@ -25,7 +25,7 @@ struct Pass {
 // x where the hash of its position survives, scaled; else 0.
 [[gnu::always_inline]] inline Vec16 drop(const Pass& s, Vec16 x, std::int64_t position) {
   const Words16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  const Words16 hash = hash_lanes(lanes + std::uint32_t(position), s.hidden_key);
+  const Words16 hash = hash_position(lanes + std::uint32_t(position), s.hidden_key);
   return hash >= s.p.threshold[s.run] ? x * s.p.scale[s.run] : Vec16{};
 }
 

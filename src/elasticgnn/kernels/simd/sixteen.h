@@ -71,16 +71,6 @@ inline void weighted_row(const Index* index, const float* value, std::int64_t co
   *reinterpret_cast<UnalignedVec16*>(to) = x;
 }
 
-// hash_position of sixteen positions.
-[[gnu::always_inline]] inline Words16 hash_lanes(Words16 h, std::uint64_t key) {
-  h += std::uint32_t(key);
-  h ^= h >> 16;
-  h *= 0x7FEB352Du;
-  h ^= (h >> 15) ^ std::uint32_t(key >> 32);
-  h *= 0x846CA68Bu;
-  return h ^ (h >> 16);
-}
-
 // Zeroed memory of one thread. (std::vector would be linked once for all instruction sets.)
 template <class T>
 struct Scratch {
