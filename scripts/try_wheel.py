@@ -4,8 +4,9 @@ Usage: python scripts/try_wheel.py [--record FILE] dist/*.whl
 The wheel that fits this Python is installed with its extra `cli` into an empty environment outside
 the repository in which no compiler can be found, runs `elasticgnn doctor` and `elasticgnn demo`
 there and, with MORE_EXTRAS, the tutorials of docs/tutorials from their text.
-A stable-ABI wheel that does not fit is loaded by every newer Python on the path. The record holds
-the seconds of each step and the mean load of the last quarter of an hour.
+A stable-ABI wheel fits Python 3.12 and later: run this with one of them. With an older one it is
+only loaded, by every newer Python on the path. The record holds the seconds of each step on the
+clock and of the processors.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import json
 import os
 import platform
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -64,6 +66,21 @@ def runs(python: str) -> bool:
     )
 
 
+def fits(wheel: str, version: tuple[int, int]) -> bool:
+    """Whether a Python of this version can install the wheel of this name."""
+    tag = re.search(r"-cp(\d)(\d+)-(cp|abi3)", wheel)
+    if tag is None:
+        return False
+    built = (int(tag[1]), int(tag[2]))
+    return built == version or (tag[3] == "abi3" and built < version)
+
+
+def processor_seconds() -> float:
+    """Of all that was run and has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def cells(text: str) -> list[str]:
     """The code of a tutorial, cell by cell."""
     return re.findall(r"```\{code-cell\} python\n(.*?)```", text, flags=re.DOTALL)
@@ -74,7 +91,7 @@ class Stranger:
     """An empty environment in which only its own programs are found."""
 
     folder: Path
-    seconds: dict[str, float] = field(default_factory=dict)
+    steps: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         subprocess.run([sys.executable, "-m", "venv", self.folder / "venv"], check=True)
@@ -95,10 +112,11 @@ class Stranger:
         work = self.folder / step.replace(" ", "-")
         work.mkdir(exist_ok=True)
         command = [self.binaries / program, *arguments]
-        began = time.perf_counter()
+        began, used = time.perf_counter(), processor_seconds()
         subprocess.run(command, check=True, env=self.environment, cwd=work)
-        self.seconds[step] = round(time.perf_counter() - began, 1)
-        print(f"{step}: {self.seconds[step]} s", flush=True)
+        seconds, used = time.perf_counter() - began, processor_seconds() - used
+        self.steps[step] = {"seconds": round(seconds, 1), "processor_seconds": round(used, 1)}
+        print(f"{step}: {seconds:.1f} s", flush=True)
 
     def install(self, step: str, target: str) -> None:
         """What pip finds as wheels; nothing is built."""
@@ -130,28 +148,25 @@ def try_all(wheel: Path, record: Path | None) -> None:
             script.write_text("\n".join(cells(tutorial.read_text())))
             stranger.run(f"tutorial {tutorial.stem}", "python", script)
         if record is not None:
-            write_record(record, wheel, stranger.seconds)
+            write_record(record, wheel, stranger.steps)
 
 
-def write_record(path: Path, wheel: Path, seconds: dict[str, float]) -> None:
-    """The seconds of each step, with what is needed to repeat them."""
-    # more than the cores: other programs ran beside it, and the seconds are more than it takes
-    load = round(os.getloadavg()[2], 1)
-    about = {"python": platform.python_version(), "cores": os.cpu_count(), "load": load}
+def write_record(path: Path, wheel: Path, steps: dict[str, dict[str, float]]) -> None:
+    """What each step took, with what is needed to repeat it."""
+    about = {"python": platform.python_version(), "cores": os.cpu_count()}
     command = f"python scripts/try_wheel.py --record {path} dist/{wheel.name}"
-    record = {"command": command, "wheel": wheel.name, **about, "seconds": seconds}
+    record = {"command": command, "wheel": wheel.name, **about, **steps}
     path.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("wheels", nargs="+", type=Path)
-    parser.add_argument("--record", type=Path, help="write the seconds of each step as JSON")
+    parser.add_argument("--record", type=Path, help="write what each step took as JSON")
     options = parser.parse_args()
-    fits = f"cp{sys.version_info.major}{sys.version_info.minor}-cp"
     for wheel in options.wheels:
         check_contents(wheel)
-        if fits in wheel.name:
+        if fits(wheel.name, sys.version_info[:2]):
             try_all(wheel, options.record)
         elif "abi3" in wheel.name:
             load_elsewhere(wheel)
