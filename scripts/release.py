@@ -2,12 +2,11 @@
 
 Usage: python scripts/release.py fragments   every changelog fragment is well formed
        python scripts/release.py join        fragments into CHANGELOG.md, under the version
-       python scripts/release.py check       version, changelog, citation, recipe and dist/ agree
+       python scripts/release.py check       version, changelog, citation, recipe, docs, dist/ agree
 """
 
 import argparse
 import datetime
-import re
 import tomllib
 import zipfile
 from pathlib import Path
@@ -15,6 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = {"added": "Added", "changed": "Changed", "fixed": "Fixed"}
 MARKER = "<!-- releases -->\n"
+NAMED_IN = {  # files that say the version, and how
+    "CITATION.cff": "version: {}\n",
+    "packaging/conda/meta.yaml": 'version = "{}"',
+    "docs/cite.md": "version = {{{}}}",
+    "docs/comparison.md": "| elasticgnn {} |",
+}
 
 
 def project_version() -> str:
@@ -63,13 +68,23 @@ def problems(tag: str | None) -> list[str]:
     waiting = sum(map(len, read_fragments(ROOT / "changelog.d").values()))
     if waiting:
         found.append(f"{waiting} changelog fragments are not joined")
-    for name, pattern in (
-        ("CITATION.cff", rf"^version: {re.escape(version)}$"),
-        ("packaging/conda/meta.yaml", rf'version = "{re.escape(version)}"'),
-    ):
-        if not re.search(pattern, (ROOT / name).read_text(), flags=re.MULTILINE):
+    for name, words in NAMED_IN.items():
+        if words.format(version) not in (ROOT / name).read_text():
             found.append(f"{name} must name version {version}")
-    return [*found, *wheel_problems(version)]
+    return [*found, *site_problems(version), *wheel_problems(version)]
+
+
+def site_problems(version: str) -> list[str]:
+    """What is wrong with the site in build/site, if it is there."""
+    site, docs = ROOT / "build" / "site", ROOT / "docs"
+    if not site.is_dir():
+        return []
+    pages = [page.relative_to(docs).with_suffix(".html") for page in docs.rglob("*.md")]
+    missing = [page for page in pages if not (site / page).is_file()]
+    found = [f"build/site must have {page}: run make docs" for page in sorted(missing)]
+    if not missing and f"elasticgnn {version}" not in (site / "index.html").read_text():
+        found.append(f"build/site must be of version {version}: run make docs")
+    return found
 
 
 def wheel_problems(version: str) -> list[str]:
@@ -79,8 +94,9 @@ def wheel_problems(version: str) -> list[str]:
         names = zipfile.ZipFile(wheel).namelist()
         if not wheel.name.startswith(f"elasticgnn-{version}-"):
             found.append(f"{wheel.name} must be of version {version}")
-        if not any("_native." in name for name in names):
-            found.append(f"{wheel.name} has no compiled loops")
+        compiled = any("_native." in name for name in names)
+        if compiled == wheel.name.endswith("-none-any.whl"):  # the one wheel for all other systems
+            found.append(f"{wheel.name} {'has' if compiled else 'has no'} compiled loops")
         if "linux_x86_64" in wheel.name and "manylinux" not in wheel.name:
             found.append(f"{wheel.name} must be repaired by auditwheel")
     return found
