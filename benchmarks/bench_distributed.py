@@ -64,7 +64,7 @@ def operator_times(folder: Path, cases: list[list[object]], work: Path) -> dict[
 
 def ratios(found: dict[str, object]) -> dict[str, dict[str, float]]:
     """One process against the slower of two, by the clock and in processor time."""
-    (single,), (alone,), pair = found["single"], found["1"], found["2"]  # type: ignore[misc]
+    (single,), (alone,), pair = found["single"], found["1"], found["2"]
     names = [name for name, value in alone.items() if isinstance(value, dict)]
     return {
         name: {

@@ -58,6 +58,11 @@ class Setting:
         return self.make()
 
     @property
+    def run(self) -> Callable[[Tensor], Tensor]:
+        """The layer on this graph, a function of the signal alone; make_fx traces no method."""
+        return lambda x: self.layer(x, self.index)
+
+    @property
     def expected(self) -> Tensor:
         return self.layer(self.x, self.index)
 
@@ -268,19 +273,17 @@ def functionalized(s: Setting) -> bool:
 
 @question("torch.func.linearize")
 def linearized(s: Setting) -> bool:
-    run = lambda x: s.layer(x, s.index)  # noqa: E731 - handed to two transforms
-    slope = torch.func.jvp(run, (s.x,), (s.x.cos(),))[1]
-    return s.close(torch.func.linearize(run, s.x)[1](s.x.cos()), slope)
+    slope = torch.func.jvp(s.run, (s.x,), (s.x.cos(),))[1]
+    return s.close(torch.func.linearize(s.run, s.x)[1](s.x.cos()), slope)
 
 
 @question("make_fx, also of the gradient")
 def made_fx(s: Setting) -> bool:
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    run = lambda x: s.layer(x, s.index)  # noqa: E731 - handed to two transforms
-    slope = torch.func.grad(lambda x: run(x).pow(3).sum())
+    slope = torch.func.grad(lambda x: s.run(x).pow(3).sum())
     twice = 2 * s.x
-    return s.close(make_fx(run)(s.x)(twice), run(twice)) and s.close(
+    return s.close(make_fx(s.run)(s.x)(twice), s.run(twice)) and s.close(
         make_fx(slope)(s.x)(twice), slope(twice)
     )
 
@@ -293,8 +296,7 @@ def vmapped(s: Setting) -> bool:
 
 @question("jacrev and jacfwd agree")
 def jacobians(s: Setting) -> bool:
-    run = lambda x: s.layer(x, s.index)  # noqa: E731 - handed to two transforms
-    return s.close(torch.func.jacfwd(run)(s.x), torch.func.jacrev(run)(s.x))
+    return s.close(torch.func.jacfwd(s.run)(s.x), torch.func.jacrev(s.run)(s.x))
 
 
 @question("torch.compile, whole graph, on an edge_index")

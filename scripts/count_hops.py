@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 if "--plain" in sys.argv:
-    sys.modules["elasticgnn.kernels._native"] = None  # type: ignore[assignment]
+    sys.modules["elasticgnn.kernels._native"] = None
 
 import torch
 

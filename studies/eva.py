@@ -90,7 +90,7 @@ def measure(
     assert task.split is not None
     seen, nodes, budget = aimed(task, setting, rate)
     model, began, counter = trained(seen, name, seed), time.process_time(), Counter()
-    attack_run.predictor = counter.counting  # type: ignore[assignment]  # counts what is judged
+    attack_run.predictor = counter.counting  # counts what is judged
     draw = torch.Generator().manual_seed(seed)
     found = attack(
         task,

@@ -135,7 +135,7 @@ def load_with_fault(target: Path, wanted: int) -> None:
             return faulty_code(target, wanted)
         return usual(loader, name)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign] for this process alone
+    SourceFileLoader.get_code = get_code  # for this process alone
 
 
 def loaded_functions(source: Path) -> dict[Place, list[FunctionType]]:

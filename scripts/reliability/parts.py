@@ -60,7 +60,7 @@ def read_checkpoint_file(path: Path) -> object:
     class Alone:
         rank, processes = 0, 1
 
-    return read_checkpoint(path, "r", Alone())  # type: ignore[arg-type] asked for these two alone
+    return read_checkpoint(path, "r", Alone())  # it is asked for these two alone
 
 
 def chain_of(parts: int, folder: Path) -> Path:

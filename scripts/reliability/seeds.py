@@ -216,4 +216,4 @@ def read_result_file(path: Path) -> object:
 
     cell = Cell("d", 0.0, "m")
     path.rename(path.with_name(cell.file_name))
-    return read_result(path.parent, Study(), cell)  # type: ignore[arg-type] a study's pool is asked
+    return read_result(path.parent, Study(), cell)  # a study is asked for its pool alone

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from at_work import threads_at_work
 from elasticgnn.graph import Graph
-from elasticgnn.kernels import native
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.operator.flipped import (
     FlipLists,
@@ -20,8 +19,9 @@ from elasticgnn.operator.flipped import (
 )
 from elasticgnn.problem import ElasticPenalty
 from flipped_graphs import random_flips, random_graph
+from marks import needs_kernels
 
-pytestmark = pytest.mark.skipif(native is None, reason="needs the compiled loops")
+pytestmark = needs_kernels
 PENALTIES = [
     ElasticPenalty(0.3, 2.0),
     ElasticPenalty(0.3, 2.0, "l1"),

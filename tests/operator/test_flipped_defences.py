@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from elasticgnn.defence import GPRGNN, RUNG, GNNGuard, Jaccard, SoftMedian
 from elasticgnn.graph import Graph
-from elasticgnn.kernels import native
 from elasticgnn.operator.flipped import FlipTables
 from elasticgnn.operator.flipped_defences import (
     MixedLayers,
@@ -18,8 +17,9 @@ from elasticgnn.operator.flipped_defences import (
     reweighted_on_flipped,
 )
 from flipped_graphs import random_flips, random_graph
+from marks import needs_kernels
 
-pytestmark = pytest.mark.skipif(native is None, reason="needs the compiled loops")
+pytestmark = needs_kernels
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 SIZES = {"nodes": st.integers(2, 12), "width": st.sampled_from([1, 7, 9])}
 SIZES["seed"] = st.integers(0, 999)

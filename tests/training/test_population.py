@@ -34,8 +34,9 @@ def varied_runs(task=TASK):
     ]
 
 
-def fit_for(epochs, runs, settings=ModelSettings(), **options):
-    return fit_population(TASK, runs, settings, TrainingPlan(epochs=epochs), **options)
+def fit_for(epochs, runs, settings=None, **options):
+    plan = TrainingPlan(epochs=epochs)
+    return fit_population(TASK, runs, settings or ModelSettings(), plan, **options)
 
 
 def assert_same_course(a, b, tolerance=2e-5):
