@@ -56,7 +56,7 @@ def test_a_site_without_a_page_or_of_another_version_is_found(tree):
     site = tree / "build" / "site"
     site.mkdir(parents=True)
     (tree / "docs" / "index.md").write_text("")
-    for page in ("cite", "index"):
+    for page in ("cite", "index", "results"):
         (site / f"{page}.html").write_text("<title>elasticgnn 0.0.9</title>")
     assert release.problems(None) == ["build/site must have comparison.html: run make docs"]
     (site / "comparison.html").write_text("")
