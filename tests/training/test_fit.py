@@ -107,6 +107,13 @@ def test_patience_ends_the_training():
     assert history.epochs < 200
 
 
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_no_epoch_is_begun_after_the_time_is_up(name):
+    _, history = trained(name, epochs=50, max_seconds=0.0)
+    assert history.epochs == 1
+    assert trained(name, epochs=3, max_seconds=3600.0)[1].epochs == 3
+
+
 def selected(ties, *epochs):
     record = Record(None, ties)
     for val_loss, accuracy_ in epochs:
@@ -157,6 +164,8 @@ def test_a_split_without_training_nodes_is_refused():
         ({"epochs": 0}, "epochs must be >= 1"),
         ({"ties": "last"}, "ties must be one of"),
         ({"patience": 0}, "patience must be >= 1 or None"),
+        ({"max_seconds": float("nan")}, "max_seconds must be a finite number >= 0"),
+        ({"max_seconds": -1.0}, "max_seconds must be a finite number >= 0"),
         ({"weight_decay": float("nan")}, "weight_decay must be a finite number >= 0"),
     ],
 )

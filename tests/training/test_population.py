@@ -236,6 +236,13 @@ def test_finished_runs_of_gcn_leave_and_the_others_go_on_unchanged():
         assert short.loss == pytest.approx(long.loss[: short.epochs], abs=1e-4)
 
 
+@pytest.mark.parametrize("name", ["elastic", "gcn"])
+def test_no_epoch_of_a_batch_is_begun_after_the_time_is_up(name):
+    plan = TrainingPlan(epochs=50, max_seconds=0.0)
+    histories = fit_population(TASK, varied_runs(), ModelSettings(name), plan)
+    assert {history.epochs for history in histories} == {1}
+
+
 @pytest.mark.parametrize("settings", [ModelSettings("appnp", alpha=0.2), ModelSettings("mlp")])
 def test_appnp_and_mlp_train_as_the_elastic_models_they_are(settings):
     plan, split = TrainingPlan(epochs=10), small_split(TASK)

@@ -40,6 +40,8 @@ class TrainingPlan:
         check_rate("learning_rate", self.learning_rate)
         check_rate("weight_decay", self.weight_decay)
         check_epochs(self.epochs, self.patience)
+        if self.max_seconds is not None:
+            check_rate("max_seconds", self.max_seconds)
         if self.ties not in TIES:
             raise ValueError(f"ties must be one of {TIES}, got {self.ties!r}")
         if self.loss not in LOSSES:
