@@ -55,7 +55,7 @@ def commands(address: str) -> dict[str, Command]:
             ("report", "given.safetensors", "--output", "m.html"), "m.html"
         ),
         "explain": Command(
-            ("explain", "given.safetensors", "cora", "0", "--plot", "e.png"), "e.png"
+            ("explain", "given.safetensors", "cora", "31336", "--plot", "e.png"), "e.png"
         ),
         "certify": Command(
             ("certify", "given.safetensors", "--samples", "50", "-o", "c.csv"), "c.csv"

@@ -77,6 +77,7 @@ def start(arguments: list[str], folder: Path, log: Path, before: Callable[[], No
     child = os.fork()
     if child == 0:
         run_and_leave(arguments, folder, log, before)
+    os.setpgid(child, child)  # by both: a kill before the child has done it would be ours
     return child
 
 
@@ -90,7 +91,7 @@ def run_and_leave(
     torch.set_num_threads(1)  # the parent's threads are not here: a loop would wait for them
     code, inside = 99, False
     try:
-        os.setsid()
+        os.setpgid(0, 0)
         os.chdir(folder)
         nowhere = os.open(os.devnull, os.O_RDWR)
         errors = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

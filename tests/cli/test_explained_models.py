@@ -72,7 +72,10 @@ def test_explain_prints_and_draws_what_moved_a_node(made):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("explain", "m.safetensors", "nobody"), "node must be an id"),
+        (
+            ("explain", "m.safetensors", "nobody"),
+            r"node must be an id of .* \('acc\d+', .*, got 'nobody'",
+        ),
         (("explain", "m.safetensors", "acc0100", "--plot", "x.txt"), "plot must end in one of"),
         (("report", "m.safetensors", "--quick"), "--quick must be given for a page about studies"),
         (("report", "m.safetensors", "--plot", "x.txt"), "plot must end in one of"),

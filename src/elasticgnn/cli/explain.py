@@ -87,7 +87,8 @@ def number_of(task: NodeTask, name: str) -> int:
 
     names = node_names(task)
     if name not in names:
-        raise ValueError(f"node must be an id of the edges or features, got {name!r}")
+        some = ", ".join(map(repr, names[:3]))
+        raise ValueError(f"node must be an id of the edges or features ({some}, ...), got {name!r}")
     return names.index(name)
 
 
