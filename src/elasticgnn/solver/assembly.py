@@ -45,6 +45,7 @@ class NodeSystem:
 
     def __init__(self, operator: "csr_array", adjoint: "csr_array", channels: int) -> None:
         self.operator, self.channels = operator, channels
+        self.transposed = adjoint
         self.rows, self.adjoint = as_rows(operator), as_rows(adjoint)
         self.compiled = channels <= COMPILED_CHANNELS
         width = _row_span(self.rows) * channels + channels - 1
@@ -111,6 +112,19 @@ class NodeSystem:
     def solve(self, right: Array) -> Array:
         """For a right side (n, d), which may be overwritten."""
         return self.factor.solve(right.reshape(-1)).reshape(right.shape)
+
+    def differences(self, signal: Array, low: Array) -> Array:
+        """K F (r, d); the low part of a signal says nothing in float64."""
+        del low
+        return np.asarray(self.operator @ signal)
+
+    def divergence(self, flow: Array) -> Array:
+        """K' V (n, d)."""
+        return np.asarray(self.transposed @ flow)
+
+    def solve_pair(self, right: Array) -> tuple[Array, Array]:
+        """The solution and a low part of 0, as solver/precise.py has them."""
+        return self.solve(right), np.zeros_like(right)
 
 
 def _row_span(rows: Rows) -> int:

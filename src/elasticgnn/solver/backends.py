@@ -14,6 +14,7 @@ from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import Measure, keep_in_ball, measure
 from elasticgnn.solver.missing import FlowRepair, SignalBox, order_zero_bounds
 from elasticgnn.solver.node_terms import Bounds
+from elasticgnn.solver.products import Products
 from elasticgnn.solver.reference import PlainAscent
 
 FLOAT32_LIMIT = 1e-8  # relative gap that float32 flows still reach
@@ -95,8 +96,8 @@ class PlainBackend:
 class PlainCertificate:
     """The measure of pairs (F, V) of one instance, of any order and with any missing values."""
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
+    def __init__(self, instance: Instance, products: Products | None = None) -> None:
+        self.instance, self.products = instance, products
         self.box: SignalBox | LossBox | None = None
         if instance.terms is not None:
             self.box = LossBox(instance)
@@ -104,11 +105,12 @@ class PlainCertificate:
             self.box = SignalBox(instance)
 
     def __call__(self, signal: Array, flow: Array) -> Measure:
+        pair, products = (signal, flow), self.products
         if self.box is None:
-            return measure(self.instance, signal, flow)
+            return measure(self.instance, *pair, products=products)
         nothing = Bounds(signal, signal)
-        objective = measure(self.instance, signal, flow, nothing).objective
-        return measure(self.instance, signal, flow, self.box.bounds(objective))
+        objective = measure(self.instance, *pair, nothing, products).objective
+        return measure(self.instance, *pair, self.box.bounds(objective), products)
 
 
 class NativeBackend:

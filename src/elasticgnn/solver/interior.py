@@ -41,6 +41,16 @@ def interior_point(instance: Instance, stop: Stop, flow: Array, guess: Array) ->
     return _iteration(instance, stop).run()
 
 
+def precise_interior_point(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
+    """The same in twice the digits of float64 (solver/precise.py), for any loss."""
+    del flow, guess
+    if instance.entrywise or instance.lambda1 == 0:
+        parts = [instance.channel(k) for k in range(instance.x.shape[1])]
+    else:
+        parts = [instance]
+    return joined([LossIteration(with_squared_terms(p), stop, precise=True).run() for p in parts])
+
+
 def _iteration(instance: Instance, stop: Stop) -> "_Iteration | LossIteration":
     if instance.terms is None and instance.channel_strength is not None and instance.entrywise:
         instance = instance.channel(0)

@@ -4,7 +4,7 @@ As solver/interior.py, with what single entries add (solver/entries.py) and a Ne
 loss: the system is H + K' (G + lambda2 omega) K with H the curvature of all terms of the entries.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,74 +14,72 @@ from elasticgnn.solver.cones import Cones, Move, build_cones, dot
 from elasticgnn.solver.entries import AbsoluteStep, absolute_values, walls
 from elasticgnn.solver.factor import SingularSystemError
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.loss_start import first_mu, first_signal, largest_radius
+from elasticgnn.solver.loss_point import LossDirection, LossPoint
+from elasticgnn.solver.loss_start import first_mu, first_signal, inside, largest_radius
 from elasticgnn.solver.measure import measure
 from elasticgnn.solver.node_terms import Bounds
-from elasticgnn.solver.outcome import Outcome
+from elasticgnn.solver.null_space import component_constants
+from elasticgnn.solver.outcome import Outcome, Settle
+from elasticgnn.solver.precise import MOST_SETTLED, PreciseSystem, twofold_curvature
+from elasticgnn.solver.products import ExactProducts
 from elasticgnn.solver.progress import GapProgress
 from elasticgnn.solver.snapping import snapped
 from elasticgnn.solver.stopping import Stop
+from elasticgnn.solver.twofold import Pair, plus
 
 STEP_LIMIT = 150
 GOAL = 0.05  # of rtol
 TO_THE_WALL = 0.99  # share of the way to the boundary
 LEAST_MU = 0.7  # of the mean slack: below, the iteration stalls
+LAST_MU = 0.01  # of the goal: a smaller barrier makes the systems stiffer for nothing
+LEAST_START = 0.01  # of the objective's mean over cones: a flat start has no differences
+SHORT = 0.2  # a step that is tried again, with a target of CENTRED
+CENTRED = 0.5
 TINIEST_STEP = 1e-9
 TINY = 1e-300
-
-
-@dataclass(frozen=True)
-class _Point:
-    """Signal, flows and forces, and how good they are."""
-
-    signal: Array
-    flow: Array  # (r, d) of the rows a delta
-    entry_flow: tuple[Array, ...]
-    force: tuple[Array, ...]
-    difference: Array
-    residual: Array
-    objective: float
-    gap: float
-    slack: float  # what complementarity leaves, over all cones and bounds
-
-
-@dataclass(frozen=True)
-class _Direction:
-    signal: Array
-    flow: Array
-    rows: Move | None
-    entries: tuple[Move, ...]
-    force: tuple[Array, ...]
 
 
 class LossIteration:
     """One run on an instance with `terms`, whose channels interact or that has one."""
 
-    def __init__(self, instance: Instance, stop: Stop) -> None:
+    def __init__(self, instance: Instance, stop: Stop, *, precise: bool = False) -> None:
         assert instance.terms is not None
         self.instance, self.terms, self.stop = instance, instance.terms, stop
         self.live = np.flatnonzero(instance.row_weight > 0)
-        self.operator = instance.operator[self.live]
-        self.adjoint = self.operator.T.tocsr()
         omega = instance.row_weight[self.live]
         self.has_rows = instance.lambda1 > 0 and len(self.live) > 0
         self.radius = np.minimum(instance.lambda1 * omega, largest_radius(instance))
         self.quadratic = instance.lambda2 * omega
-        self.system = NodeSystem(self.operator, self.adjoint, instance.x.shape[1])
+        self.system = PreciseSystem(instance, self.live) if precise else self._plain_system()
         self.absolute, self.walls = absolute_values(instance), walls(instance)
         self.box: Bounds | None = None
+
+    def _plain_system(self) -> NodeSystem:
+        operator = self.instance.operator[self.live]
+        return NodeSystem(operator, operator.T.tocsr(), self.instance.x.shape[1])
 
     def run(self) -> Outcome:
         """Signal and flow where the iteration stopped."""
         with np.errstate(all="ignore"):
-            signal = first_signal(self.instance, self.live, self.system)
-            self.box = LossBox(self.instance).bounds(self._objective(signal))
-            lengths = self.radius * np.sqrt(dot(rows := self._rows(signal), rows))
+            signal = self._first_signal()
+            rows = self._rows(signal, np.zeros_like(signal))
+            self.box = LossBox(self.instance).bounds(self._objective(signal, rows))
+            lengths = self.radius * np.sqrt(dot(rows, rows))
             mu = first_mu(self.instance, signal, lengths, self.absolute, self.walls)
+            mu = max(mu, LEAST_START * self._objective(signal, rows) / max(self._cones, 1))
             entry = tuple(np.zeros((len(term.place), 1)) for term in self.absolute)
             force = tuple(mu / wall.room(signal) for wall in self.walls)
-            point = self._at(signal, self._no_flow, entry, force)
+            point = self._at((signal, np.zeros_like(signal)), self._no_flow, entry, force)
             return self._iterate(point, mu)
+
+    def _first_signal(self) -> Array:
+        """Where the loss begins, or its flat part where rows over many decades count for more."""
+        signal = first_signal(self.instance, self.live, self.system)
+        if not isinstance(self.system, PreciseSystem):
+            return signal
+        flat = inside(self.terms, component_constants(self.instance, signal, np.ones_like(signal)))
+        values = [self._objective(s, self._rows(s, np.zeros_like(s))) for s in (signal, flat)]
+        return flat if values[1] < values[0] else signal
 
     @property
     def _no_flow(self) -> Array:
@@ -93,13 +91,13 @@ class LossIteration:
         places = [one.place for one in self.absolute] + [one.place for one in self.walls]
         return rows + sum(map(len, places))
 
-    def _iterate(self, point: _Point, mu: float) -> Outcome:
+    def _iterate(self, point: LossPoint, mu: float) -> Outcome:
         best, steps, interrupted = point, 0, False
         limit = min(self.stop.last_step, STEP_LIMIT)
         with GapProgress(self.stop.rtol, self.stop.callback) as progress:
             try:
                 while steps < limit and point.gap > GOAL * self.stop.rtol * point.objective:
-                    mu = max(mu, LEAST_MU * point.slack / max(self._cones, 1), TINY)
+                    mu = max(mu, self._least_mu(point), TINY)
                     point, step, centring = self._step(point, mu)
                     mu *= 1 - step * (1 - centring)
                     steps += 1
@@ -113,7 +111,11 @@ class LossIteration:
                 interrupted = True
         return replace(self._finished(best, steps), interrupted=interrupted)
 
-    def _step(self, point: _Point, mu: float) -> tuple[_Point, float, float]:
+    def _least_mu(self, point: LossPoint) -> float:
+        goal = LAST_MU * GOAL * self.stop.rtol * point.objective
+        return max(LEAST_MU * point.slack, goal) / max(self._cones, 1)
+
+    def _step(self, point: LossPoint, mu: float) -> tuple[LossPoint, float, float]:
         """The next point, the step's length and the centring it used."""
         cones = (
             build_cones(self.radius, point.difference, point.flow, mu) if self.has_rows else None
@@ -128,17 +130,24 @@ class LossIteration:
         centring = min(max((1 - reach) ** 3, 1e-8), 1.0)
         move = self._direction(point, cones, entries, centring * mu, affine)
         step = min(1.0, TO_THE_WALL * self._longest(point, cones, entries, move))
+        if step < SHORT:
+            centred = self._direction(point, cones, entries, CENTRED * mu, affine)
+            longer = min(1.0, TO_THE_WALL * self._longest(point, cones, entries, centred))
+            if longer > step:
+                move, step, centring = centred, longer, CENTRED
         largest = float(np.abs(move.signal).max(initial=0.0))
         step = min(step, self.terms.loss.longest_change / max(largest, TINY))
         moved = self._at(
-            point.signal + step * move.signal,
+            plus((point.signal, point.low), (step * move.signal, step * move.low)),
             point.flow + step * move.flow,
             tuple(f + step * m.flow for f, m in zip(point.entry_flow, move.entries, strict=True)),
             tuple(f + step * m for f, m in zip(point.force, move.force, strict=True)),
         )
         return moved, step, centring
 
-    def _factorise(self, point: _Point, cones: Cones | None, entries: list[AbsoluteStep]) -> None:
+    def _factorise(
+        self, point: LossPoint, cones: Cones | None, entries: list[AbsoluteStep]
+    ) -> None:
         loss, instance = self.terms.loss, self.instance
         weight = instance.data_weight * loss.smooth_curvature(point.signal, instance.x)
         diagonal = weight.ravel()
@@ -147,23 +156,26 @@ class LossIteration:
         for wall, force in zip(self.walls, point.force, strict=True):
             diagonal[wall.place] += force / wall.room(point.signal)
         channels = instance.x.shape[1]
+        a = np.ones(channels) * np.ravel(instance.channel_factor)
+        if cones is not None and isinstance(self.system, PreciseSystem):
+            blocks = twofold_curvature(cones, self.quadratic, a)
+            self.system.factorise(diagonal.reshape(weight.shape), *blocks)
+            return
         curvature = np.zeros((len(self.live), channels, channels))
         if cones is not None:
             curvature += cones.curvature()
         curvature += self.quadratic[:, None, None] * np.eye(channels)
-        if instance.channel_strength is not None:
-            a = instance.channel_strength
-            curvature *= a[:, None] * a[None, :]
+        curvature *= a[:, None] * a[None, :]
         self.system.factorise(diagonal.reshape(weight.shape), curvature)
 
     def _direction(
         self,
-        point: _Point,
+        point: LossPoint,
         cones: Cones | None,
         entries: list[AbsoluteStep],
         target: float,
-        affine: _Direction | None,
-    ) -> _Direction:
+        affine: LossDirection | None,
+    ) -> LossDirection:
         """Newton's direction towards complementarity `target`; corrected after an affine one."""
         right = -point.residual
         first = shift = None
@@ -173,7 +185,7 @@ class LossIteration:
                 q = cones.corrected(target, affine.rows)
             first, rest = cones.scaled(*q)
             shift = cones.curved(rest)
-            right = right + self.adjoint @ (shift * self.instance.channel_factor)
+            right = right + self.system.divergence(shift * self.instance.channel_factor)
         right, shifts = right.ravel().copy(), []
         for k, one in enumerate(entries):
             q = (-one.cones.lam0, -one.cones.lam1)
@@ -189,11 +201,11 @@ class LossIteration:
                 aim -= wall.sign * affine.signal.ravel()[wall.place] * affine.force[k]
             constant.append(wall.force(room, force, aim))
             right[wall.place] += wall.sign * constant[-1]
-        change = self.system.solve(right)
-        signal = change.reshape(point.signal.shape)
+        signal, low = self.system.solve_pair(right.reshape(point.signal.shape))
+        change = signal.ravel()
         rows, flow = None, np.zeros_like(point.flow)
         if cones is not None and shift is not None and first is not None:
-            difference = self._rows(signal)
+            difference = self._rows(signal, low)
             flow = cones.curved(difference) - shift
             rows = Move(signal, difference, flow, cones.slack_change(first, flow))
         moves = [one.move(change, *sent) for one, sent in zip(entries, shifts, strict=True)]
@@ -201,10 +213,14 @@ class LossIteration:
         for k, wall in enumerate(self.walls):
             stiff = point.force[k] / wall.room(point.signal)
             forces.append(constant[k] - stiff * wall.sign * change[wall.place])
-        return _Direction(signal, flow, rows, tuple(moves), tuple(forces))
+        return LossDirection(signal, low, flow, rows, tuple(moves), tuple(forces))
 
     def _longest(
-        self, point: _Point, cones: Cones | None, entries: list[AbsoluteStep], move: _Direction
+        self,
+        point: LossPoint,
+        cones: Cones | None,
+        entries: list[AbsoluteStep],
+        move: LossDirection,
     ) -> float:
         """How far the direction leads before a flow, a force or a value leaves its range."""
         steps = [] if cones is None else [cones.longest_step(move.flow)]
@@ -216,8 +232,8 @@ class LossIteration:
             steps.append(wall.longest_step(force, change))
         return min(steps, default=1.0)
 
-    def _rows(self, signal: Array) -> Array:
-        return np.asarray(self.operator @ signal) * self.instance.channel_factor
+    def _rows(self, signal: Array, low: Array) -> Array:
+        return np.asarray(self.system.differences(signal, low) * self.instance.channel_factor)
 
     def _whole_flow(self, flow: Array, difference: Array) -> Array:
         """V of the live rows, with what lambda2 adds."""
@@ -225,11 +241,11 @@ class LossIteration:
         return np.asarray(whole * self.instance.channel_factor)
 
     def _at(
-        self, signal: Array, flow: Array, entry: tuple[Array, ...], force: tuple[Array, ...]
-    ) -> _Point:
-        instance, terms = self.instance, self.terms
-        difference = self._rows(signal)
-        divergence = self.adjoint @ self._whole_flow(flow, difference)
+        self, pair: Pair, flow: Array, entry: tuple[Array, ...], force: tuple[Array, ...]
+    ) -> LossPoint:
+        (signal, low), instance, terms = pair, self.instance, self.terms
+        difference = self._rows(signal, low)
+        divergence = self.system.divergence(self._whole_flow(flow, difference))
         slope = instance.data_weight * terms.loss.smooth_slope(signal, instance.x)
         residual = (slope + divergence).ravel()
         slack = 0.0
@@ -252,9 +268,10 @@ class LossIteration:
         )
         gap = row_gap + node_gap
         gap = gap if gap == gap else np.inf
-        objective = self._objective(signal)
-        return _Point(
+        objective = self._objective(signal, difference)
+        return LossPoint(
             signal,
+            low,
             flow,
             entry,
             force,
@@ -265,24 +282,31 @@ class LossIteration:
             slack,
         )
 
-    def _objective(self, signal: Array) -> float:
-        rows, instance = self._rows(signal), self.instance
-        size = np.sqrt(dot(rows, rows))
+    def _objective(self, signal: Array, rows: Array) -> float:
+        instance, size = self.instance, np.sqrt(dot(rows, rows))
         penalty = float((self.radius * size + self.quadratic / 2 * size**2).sum())
         return penalty + self.terms.value(instance.data_weight, instance.x, signal)
 
-    def _finished(self, point: _Point, steps: int) -> Outcome:
+    def _finished(self, point: LossPoint, steps: int) -> Outcome:
         flow = np.zeros((self.instance.num_rows, point.signal.shape[1]))
         flow[self.live] = self._whole_flow(point.flow, point.difference)
-        return Outcome(self._snapped(point, flow), flow, steps)
+        return Outcome(self._snapped(point, flow), flow, steps, settle=self._settle(point))
 
-    def _snapped(self, point: _Point, flow: Array) -> Array:
+    def _settle(self, point: LossPoint) -> Settle | None:
+        system, many = self.system, point.signal.size > MOST_SETTLED
+        if many or not isinstance(system, PreciseSystem) or not system.is_factorised:
+            return None
+        return lambda units: system.settled((point.signal, point.low), units)
+
+    def _snapped(self, point: LossPoint, flow: Array) -> Array:
         """The signal with entries on their corners and pieces of one value, if that is no worse."""
         entries = zip(self.absolute, point.entry_flow, strict=True)
         bounds = zip(self.walls, point.force, strict=True)
         tidy = snapped(self.instance, point.signal, flow, entries, bounds)
         box = LossBox(self.instance).bounds(point.objective)
-        raw = measure(self.instance, point.signal, flow, box)
-        better = measure(self.instance, tidy, flow, box)
+        precise = isinstance(self.system, PreciseSystem)
+        products = ExactProducts(self.instance) if precise else None
+        raw = measure(self.instance, point.signal, flow, box, products)
+        better = measure(self.instance, tidy, flow, box, products)
         goal = max(raw.gap, GOAL * self.stop.rtol * raw.objective)
         return tidy if better.gap <= goal else point.signal

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from elasticgnn.solver.assembly import NodeSystem
 from elasticgnn.solver.entries import AbsoluteValue, Wall
 from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.node_terms import NodeTerms
 
 EXTENSION = 1e-3  # stiffness that fills missing values for the first point
 INWARD = 0.1  # of the data's size, or of the room: how far inside its bounds a start lies
@@ -24,6 +25,11 @@ def first_signal(instance: Instance, live: NDArray[np.intp], system: NodeSystem)
         right = np.where(instance.is_missing, 0.0, signal)
         filled = system.solve(right)
         signal = np.where(instance.is_missing, filled, signal)
+    return inside(terms, signal)
+
+
+def inside(terms: NodeTerms, signal: Array) -> Array:
+    """The signal some way inside its bounds."""
     size = max(float(np.abs(signal).max(initial=0.0)), TINY)
     inward = np.minimum(INWARD * size, INWARD * (terms.upper - terms.lower))
     return np.clip(signal, terms.lower + inward, terms.upper - inward)
@@ -45,9 +51,19 @@ def first_mu(
     if walls:
         slope = instance.terms.loss.smooth_slope(signal, instance.x)
         slope = np.abs(instance.data_weight * slope).ravel()
+        # data that lie where the loss is least pull nothing yet, and will
+        slope = np.maximum(slope, INWARD * usual_pull(instance, size))
         parts += [wall.room(signal) * (slope[wall.place] + TINY) for wall in walls]
     every = np.concatenate(parts)
     return max(float(every.mean()) if len(every) else 0.0, TINY)
+
+
+def usual_pull(instance: Instance, span: float) -> float:
+    """How hard data pull: a bound that pushes far less is not touched."""
+    assert instance.terms is not None
+    loss = instance.terms.loss
+    steep = span if loss.power == 2 else 1.0
+    return float(instance.data_weight.max(initial=0.0)) * (loss.edge_radius or steep)
 
 
 def largest_radius(instance: Instance) -> float:

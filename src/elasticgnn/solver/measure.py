@@ -19,6 +19,7 @@ import numpy as np
 
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.node_terms import Bounds
+from elasticgnn.solver.products import PlainProducts, Products
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -70,25 +71,32 @@ def bounded_measure(objective: float, gap: float, rounding: float) -> Measure:
 
 
 def measure(
-    instance: Instance, signal: Array, flow: Array, bounds: Bounds | None = None
+    instance: Instance,
+    signal: Array,
+    flow: Array,
+    bounds: Bounds | None = None,
+    products: Products | None = None,
 ) -> Measure:
     """The certificate of signal F (n, d) and flow V (r, d); V must keep its ball if lambda2 = 0."""
+    products = PlainProducts(instance) if products is None else products
     with np.errstate(invalid="ignore", over="ignore"):  # a box without bounds gives no certificate
-        return _measure(instance, signal, flow, bounds)
+        return _measure(instance, signal, flow, bounds, products)
 
 
-def _measure(instance: Instance, signal: Array, flow: Array, bounds: Bounds | None) -> Measure:
-    penalty, row_gap, row_rounding = _row_terms(instance, signal, flow)
-    data, node_gap, node_rounding = _node_terms(instance, signal, flow, bounds)
+def _measure(
+    instance: Instance, signal: Array, flow: Array, bounds: Bounds | None, products: Products
+) -> Measure:
+    penalty, row_gap, row_rounding = _row_terms(instance, signal, flow, products)
+    data, node_gap, node_rounding = _node_terms(instance, signal, flow, bounds, products)
     objective = penalty + data
     rounding = row_rounding + node_rounding + 8 * EPS * (row_gap + node_gap)
     return bounded_measure(objective, row_gap + node_gap + rounding, rounding)
 
 
-def _row_terms(instance: Instance, signal: Array, flow: Array) -> tuple[float, float, float]:
-    operator, omega = instance.operator, instance.row_weight[:, None]
-    signal = signal - _anchor(instance, signal)
-    delta = operator @ signal
+def _row_terms(
+    instance: Instance, signal: Array, flow: Array, products: Products
+) -> tuple[float, float, float]:
+    omega, (delta, spread) = instance.row_weight[:, None], products.differences(signal)
     factor = instance.channel_factor
     size, reach = lengths(instance, delta * factor), lengths(instance, flow / factor)
     value = omega * (instance.lambda1 * size + instance.lambda2 / 2 * size**2)
@@ -102,40 +110,26 @@ def _row_terms(instance: Instance, signal: Array, flow: Array) -> tuple[float, f
     if not instance.entrywise:
         inner = inner.sum(1, keepdims=True)
     gap = np.maximum(value + conjugate - inner, 0).sum()
-    # |error of delta| <= 4 eps |K||F|; the rest is relative to the terms themselves
-    plain = instance.is_plain and instance.geometry.unscaled
-    spread = np.abs(delta) if plain else abs(operator) @ np.abs(signal)
+    # |error of delta| <= 4 eps spread; the rest is relative to the terms themselves
     steep = factor * (instance.lambda1 + instance.lambda2 * np.abs(factor * delta))
     slope = omega * steep + np.abs(flow)
     rounding = 8 * EPS * ((slope * spread).sum() + value.sum() + conjugate.sum())
     return float(value.sum()), float(gap), float(rounding)
 
 
-def _anchor(instance: Instance, signal: Array) -> Array:
-    """A value of each component, which the rows do not see: what is left rounds less."""
-    if instance.is_plain or not instance.geometry.flat_constants:
-        return np.zeros_like(signal)
-    labels = instance.geometry.component
-    if not labels.any():
-        return signal[:1]
-    first = np.unique(labels, return_index=True)[1]
-    return signal[first[labels]]
-
-
 def _node_terms(
-    instance: Instance, signal: Array, flow: Array, bounds: Bounds | None
+    instance: Instance, signal: Array, flow: Array, bounds: Bounds | None, products: Products
 ) -> tuple[float, float, float]:
     weight, missing = instance.data_weight, instance.is_missing
-    divergence = instance.adjoint @ flow
+    divergence, noise = products.divergence(flow)
+    noise = EPS * noise
     if instance.terms is not None:
         assert bounds is not None
-        entries = np.diff(instance.adjoint.indptr)[:, None] + 4
-        noise = EPS * entries * (abs(instance.adjoint) @ np.abs(flow))
         pair = (signal, -divergence)
         data = instance.terms.value(weight, instance.x, signal)
         return data, *instance.terms.gap(weight, instance.x, pair, bounds, noise)
     residual = weight * (signal - instance.x) + divergence
-    noise = EPS * _node_noise(instance, signal, flow)
+    noise = noise + 4 * EPS * weight * products.away(signal)
     inverse = np.divide(1.0, weight, out=np.zeros_like(weight), where=~missing)
     gap = float((inverse * residual**2).sum() / 2)
     rounding = float((inverse * (np.abs(residual) * noise + noise**2)).sum())
@@ -148,16 +142,6 @@ def _node_terms(
         rounding += float((reach * (noise[missing] + 4 * EPS * np.abs(left))).sum())
     data = float((weight * (signal - instance.x) ** 2).sum() / 2)
     return data, gap, rounding
-
-
-def _node_noise(instance: Instance, signal: Array, flow: Array) -> Array:
-    """Bound on the error of a node's residual, in units of eps."""
-    weight = instance.data_weight
-    entries = np.diff(instance.adjoint.indptr)[:, None] + 4
-    parts = np.abs(signal - instance.x)
-    if not instance.geometry.unscaled:  # as the compiled loops, which round s F and s X
-        parts = np.abs(signal) + np.abs(instance.x)
-    return np.asarray(4 * weight * parts + entries * (abs(instance.adjoint) @ np.abs(flow)))
 
 
 def lengths(instance: Instance, rows: Array) -> Array:

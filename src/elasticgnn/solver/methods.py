@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from elasticgnn.solver import forest
+from elasticgnn.solver import forest, precise
 from elasticgnn.solver.ascend import ascend
 from elasticgnn.solver.fill import FactorTooLargeError
 from elasticgnn.solver.flatten import flat_strength
 from elasticgnn.solver.forest import solve_forest
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.interior import interior_point
+from elasticgnn.solver.interior import interior_point, precise_interior_point
+from elasticgnn.solver.measure import Verdict
 from elasticgnn.solver.node_terms import NodeTerms
 from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.papc import iterate
@@ -19,6 +20,7 @@ Method = Callable[[Instance, Stop, Array, Array], Outcome]
 RUN: dict[str, Method] = {
     "forest": solve_forest,
     "interior": interior_point,
+    "precise": precise_interior_point,
     "ascent": ascend,
     "papc": iterate,
 }
@@ -66,6 +68,13 @@ def choose(instance: Instance) -> list[Choice]:
     return [trial, Choice("interior", "the ascent stalled")]
 
 
+def last_resort(instance: Instance, last: Choice, verdict: Verdict) -> Choice | None:
+    """Twice the digits, where float64 led to no certificate and the system is small enough."""
+    if verdict is Verdict.CERTIFIED or precise.refusal(instance) is not None:
+        return None
+    return Choice("precise", f"{last.reason}; float64 has too few digits for its systems")
+
+
 def in_words(terms: NodeTerms) -> str:
     """What a node pays, in a few words."""
     words = [f"{terms.loss.name} loss"]
@@ -78,6 +87,8 @@ def refusal(instance: Instance, method: str) -> str | None:
     """Why a method cannot serve this problem; None if it can."""
     if method == "forest":
         return forest.refusal(instance)
+    if method == "precise":
+        return precise.refusal(instance)
     if method == "interior" or (instance.terms is None and instance.channel_strength is None):
         return None
     return "only the interior point method takes other losses, bounds, a lasso or channel strengths"

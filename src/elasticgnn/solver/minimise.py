@@ -19,10 +19,20 @@ from elasticgnn.solver.flatten import component_means, constant_fit
 from elasticgnn.solver.implicit import Optimum, attach_gradient
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.losses import Loss, Squared
-from elasticgnn.solver.measure import Measure, keep_in_ball
-from elasticgnn.solver.methods import ASKED, METHODS, RUN, Choice, choose, refusal, without_factor
+from elasticgnn.solver.measure import Measure, Verdict, keep_in_ball
+from elasticgnn.solver.methods import (
+    ASKED,
+    METHODS,
+    RUN,
+    Choice,
+    choose,
+    last_resort,
+    refusal,
+    without_factor,
+)
 from elasticgnn.solver.missing import order_zero_bounds
 from elasticgnn.solver.outcome import Outcome
+from elasticgnn.solver.products import ExactProducts, Products
 from elasticgnn.solver.solution import Solution
 from elasticgnn.solver.stopping import Stop
 from elasticgnn.solver.units import Prepared, prepare
@@ -110,6 +120,11 @@ class Found:
     choice: Choice
     seconds: float = 0.0
 
+    @property
+    def verdict(self) -> Verdict:
+        """What the certificate says."""
+        return self.measure.verdict(self.rtol)
+
     @cached_property
     def optimum(self) -> Optimum:
         """Signal and flow in the user's units."""
@@ -135,7 +150,7 @@ class Found:
             gap=units.value_out(self.measure.gap),
             relative_gap=self.measure.relative_gap,
             distance_bound=units.root_out(2 * self.measure.gap) if strong else math.inf,
-            verdict=self.measure.verdict(self.rtol),
+            verdict=self.verdict,
             method=self.choice.name,
             reason=self.choice.reason,
             steps=self.outcome.steps,
@@ -174,8 +189,12 @@ def solve(
         if best is None or now.measure.gap < best.measure.gap:
             best = now
         guess = (best.outcome.flow, best.outcome.signal)
-        if best.measure.is_final(stop.rtol) or outcome.interrupted or steps >= stop.last_step:
+        if best.verdict is Verdict.CERTIFIED or outcome.interrupted or steps >= stop.last_step:
             break
+        if best.measure.is_final(stop.rtol) or not plan:
+            tried = choice.name == "precise" or method != "auto"
+            rest = None if tried else last_resort(instance, best.choice, best.verdict)
+            plan = [] if rest is None else [rest]
     assert best is not None
     outcome = replace(best.outcome, steps=steps, interrupted=outcome.interrupted)
     return replace(best, outcome=outcome, seconds=time.perf_counter() - begin)
@@ -207,14 +226,19 @@ def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) ->
     """The outcome as float64 can hold it in the user's units, with its certificate."""
     units, instance = prepared.units, prepared.instance
     outcome = _finite(instance, outcome)
-    with np.errstate(over="ignore"):
-        signal = units.signal_in(prepared.within_bounds(units.signal_out(outcome.signal)))
+    signal = prepared.as_held(outcome.signal)
     # the gap's formulas hold inside the ball only: nothing that a method hands over is believed
     outcome = replace(outcome, flow=keep_in_ball(instance, outcome.flow))
     rounded = replace(outcome, signal=signal)
-    measure = certify_outcome(instance, rounded)
+    products = ExactProducts(instance) if choice.name == "precise" else None
+    measure = certify_outcome(instance, rounded, products)
+    if measure.verdict(rtol) is not Verdict.CERTIFIED and outcome.settle is not None:
+        settled = replace(outcome, signal=prepared.as_held(outcome.settle(units)))
+        again = certify_outcome(instance, settled, products)
+        if again.gap < measure.gap:
+            rounded, measure = settled, again
     if not measure.is_final(rtol) and not np.array_equal(signal, outcome.signal):
-        exact = certify_outcome(instance, outcome)
+        exact = certify_outcome(instance, outcome, products)
         if exact.is_final(rtol):  # nothing but the last digits of the answer stands in the way
             measure = replace(measure, rounding=measure.gap)
     return Found(prepared, rounded, measure, rtol, choice)
@@ -250,10 +274,12 @@ def first_guess(prepared: Prepared, start: Solution | None) -> tuple[Array, Arra
     return prepared.units.flow_in(flow), value
 
 
-def certify_outcome(instance: Instance, outcome: Outcome) -> Measure:
+def certify_outcome(
+    instance: Instance, outcome: Outcome, products: Products | None = None
+) -> Measure:
     """The certificate of the very numbers that are returned."""
-    if not native.is_available(instance):
-        return PlainCertificate(instance)(outcome.signal, outcome.flow)
+    if products is not None or not native.is_available(instance):
+        return PlainCertificate(instance, products)(outcome.signal, outcome.flow)
     bounds = order_zero_bounds(instance) if len(instance.missing) else None
     scaled = native.build_scaled(instance)
     signal = np.ascontiguousarray(outcome.signal * instance.scale[:, None])

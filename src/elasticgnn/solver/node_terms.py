@@ -60,7 +60,7 @@ class NodeTerms:
         self, weight: Array, x: Array, pair: tuple[Array, Array], box: Bounds, noise: Array
     ) -> tuple[float, float]:
         """Sum of f(F) + f*(y) - y F over entries, and its rounding; y is known up to `noise`."""
-        signal, y = pair
+        (signal, y), x, box = self._from_data(pair, x, box)
         with np.errstate(all="ignore"):
             best = self.best(weight, x, y, box)
             away = signal - best
@@ -79,6 +79,21 @@ class NodeTerms:
             rounding += curved * (EPS * (np.abs(signal) + 1)) ** 2  # of the signal's last digit
             rounding += EPS * (weight * rise_noise + 4 * (np.abs(lasso) + np.abs(y * away)))
         return float(terms.sum()), float(rounding.sum())
+
+    def _from_data(
+        self, pair: tuple[Array, Array], x: Array, box: Bounds
+    ) -> tuple[tuple[Array, Array], Array, Bounds]:
+        """Everything counted from the data, where nothing but the loss looks at the values.
+
+        f(F) + f*(y) - y F does not change by that, and data far from 0 do not round it.
+        """
+        if self.sparsity > 0 or self.is_bounded or self.loss.power == 0:
+            return pair, x, box
+        off = (pair[0] - x, pair[1])
+        low, high = (
+            np.nextafter(e - x, side) for e, side in ((box.low, -np.inf), (box.high, np.inf))
+        )
+        return off, np.zeros_like(x), Bounds(low, high)
 
 
 def _ratio(y: Array, weight: Array) -> Array:

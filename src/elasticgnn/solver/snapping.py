@@ -11,6 +11,7 @@ import numpy as np
 from elasticgnn.solver.entries import AbsoluteValue, Wall
 from elasticgnn.solver.flatten import merged
 from elasticgnn.solver.instance import Array, Instance
+from elasticgnn.solver.loss_start import usual_pull
 
 TINY = 1e-300
 
@@ -34,7 +35,7 @@ def snapped(
         room = 1 - np.abs(own[:, 0]) / term.radius
         rests = (room > away / _at_least(away, span)) & (term.softness == 0)
         out[term.place[rests]] = term.offset[rests]
-    pull = _usual_pull(instance, span)
+    pull = usual_pull(instance, span)
     for wall, own in bounds:
         left = wall.room(signal)
         rests = own / _at_least(own, pull) > left / _at_least(left, span)
@@ -42,14 +43,6 @@ def snapped(
     held = (out != signal.ravel()).reshape(signal.shape)
     tidy = merged(instance, out.reshape(signal.shape), flow, held)
     return np.clip(tidy, terms.lower, terms.upper)
-
-
-def _usual_pull(instance: Instance, span: float) -> float:
-    """How hard data pull: a bound that pushes far less is not touched."""
-    assert instance.terms is not None
-    loss = instance.terms.loss
-    steep = span if loss.power == 2 else 1.0
-    return float(instance.data_weight.max(initial=0.0)) * (loss.edge_radius or steep)
 
 
 def _at_least(values: Array, usual: float) -> float:

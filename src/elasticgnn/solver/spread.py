@@ -31,4 +31,9 @@ def _spread(instance: Instance, scale: Array) -> Array:
     rows, seen = start * scale[:, None], ~(instance.is_missing | instance.unobserved)
     high = rows.max(0, where=seen, initial=-np.inf)
     low = rows.min(0, where=seen, initial=np.inf)
-    return np.asarray(np.maximum(high / 2 - low / 2, 0.0))
+    spread = np.maximum(high / 2 - low / 2, 0.0)
+    if instance.terms is None:
+        return np.asarray(spread)
+    # equal data spread over nothing: their size, or 1 for log odds and log rates, is usual then
+    size = np.abs(rows).max(0, where=seen, initial=0.0) if instance.terms.loss.power else 1.0
+    return np.asarray(np.where(spread > 0, spread, size))

@@ -84,6 +84,11 @@ class Prepared:
         terms = self.original.terms
         return signal if terms is None else np.clip(signal, terms.lower, terms.upper)
 
+    def as_held(self, signal: Array) -> Array:
+        """A signal of the solver's as float64 can hold it in the user's units."""
+        with np.errstate(over="ignore"):
+            return self.units.signal_in(self.within_bounds(self.units.signal_out(signal)))
+
     def with_lambda1(self, lambda1: float) -> "Prepared":
         """The same data with another strength."""
         own = replace(self.instance, lambda1=self.units.strength_in(lambda1))
