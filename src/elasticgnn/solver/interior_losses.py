@@ -14,7 +14,7 @@ from elasticgnn.solver.cones import Cones, Move, build_cones, dot
 from elasticgnn.solver.entries import AbsoluteStep, absolute_values, walls
 from elasticgnn.solver.factor import SingularSystemError
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.loss_point import LossDirection, LossPoint
+from elasticgnn.solver.loss_point import LossDirection, LossPoint, longest_step
 from elasticgnn.solver.loss_start import first_mu, first_signal, inside, largest_radius
 from elasticgnn.solver.measure import measure
 from elasticgnn.solver.node_terms import Bounds
@@ -126,13 +126,15 @@ class LossIteration:
         ]
         self._factorise(point, cones, entries)
         affine = self._direction(point, cones, entries, 0.0, None)
-        reach = min(1.0, self._longest(point, cones, entries, affine))
+        reach = min(1.0, longest_step(point, cones, entries, self.walls, affine))
         centring = min(max((1 - reach) ** 3, 1e-8), 1.0)
         move = self._direction(point, cones, entries, centring * mu, affine)
-        step = min(1.0, TO_THE_WALL * self._longest(point, cones, entries, move))
+        step = min(1.0, TO_THE_WALL * longest_step(point, cones, entries, self.walls, move))
         if step < SHORT:
             centred = self._direction(point, cones, entries, CENTRED * mu, affine)
-            longer = min(1.0, TO_THE_WALL * self._longest(point, cones, entries, centred))
+            longer = min(
+                1.0, TO_THE_WALL * longest_step(point, cones, entries, self.walls, centred)
+            )
             if longer > step:
                 move, step, centring = centred, longer, CENTRED
         largest = float(np.abs(move.signal).max(initial=0.0))
@@ -214,23 +216,6 @@ class LossIteration:
             stiff = point.force[k] / wall.room(point.signal)
             forces.append(constant[k] - stiff * wall.sign * change[wall.place])
         return LossDirection(signal, low, flow, rows, tuple(moves), tuple(forces))
-
-    def _longest(
-        self,
-        point: LossPoint,
-        cones: Cones | None,
-        entries: list[AbsoluteStep],
-        move: LossDirection,
-    ) -> float:
-        """How far the direction leads before a flow, a force or a value leaves its range."""
-        steps = [] if cones is None else [cones.longest_step(move.flow)]
-        for one, own in zip(entries, move.entries, strict=True):
-            steps.append(one.cones.longest_step(own.flow))
-        for wall, force, change in zip(self.walls, point.force, move.force, strict=True):
-            along = wall.sign * move.signal.ravel()[wall.place]
-            steps.append(wall.longest_step(wall.room(point.signal), along))
-            steps.append(wall.longest_step(force, change))
-        return min(steps, default=1.0)
 
     def _rows(self, signal: Array, low: Array) -> Array:
         return np.asarray(self.system.differences(signal, low) * self.instance.channel_factor)
