@@ -185,6 +185,14 @@ def test_answers_far_from_zero_are_rounded_together():
     assert solution.verdict is Verdict.CERTIFIED, solution.summary()
 
 
+def test_a_line_that_float64_cannot_hold_is_at_its_floor():
+    """Its differences are rounding, which twice the digits see and cannot mend."""
+    x = torch.linspace(0, 10, 50, dtype=torch.float64)
+    solution = minimise(x, chain(50), ElasticPenalty(5.0, 0.0), order=1, boundary="free")
+    assert solution.verdict is Verdict.ROUNDING_FLOOR
+    torch.testing.assert_close(solution.value, x, atol=1e-14, rtol=0)
+
+
 def test_exact_products_measure_the_same_with_less_rounding():
     graph = weighted(12, 3)
     x = torch.from_numpy(np.random.default_rng(3).normal(size=(12, 1)))

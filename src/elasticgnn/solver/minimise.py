@@ -237,6 +237,10 @@ def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) ->
         again = certify_outcome(instance, settled, products)
         if again.gap < measure.gap:
             rounded, measure = settled, again
+    if products is not None and not measure.is_final(rtol):
+        # what float64 itself rounds is its floor, however exactly the gap is known
+        floor = certify_outcome(instance, rounded).rounding
+        measure = replace(measure, rounding=max(measure.rounding, floor))
     if not measure.is_final(rtol) and not np.array_equal(signal, outcome.signal):
         exact = certify_outcome(instance, outcome, products)
         if exact.is_final(rtol):  # nothing but the last digits of the answer stands in the way
