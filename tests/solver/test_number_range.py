@@ -1,5 +1,6 @@
 """At the ends of the number range: an answer with its verdict, or a refusal, and no warning."""
 
+import itertools
 import math
 import warnings
 
@@ -89,6 +90,8 @@ def test_a_weight_at_an_end_of_the_range():
     weight = torch.tensor([1e-300, 1e300] * 5 + [1.0], dtype=torch.float64)
     index = torch.stack([torch.arange(11), torch.arange(1, 12)])
     graph = Graph.from_edge_index(index, 12, weight, undirected=True, normalization="none")
-    for order in (0, 1, 2):
-        solution = minimise(X, graph, ElasticPenalty(1.0, 1.0), order=order, max_steps=50)
+    for order, loss in itertools.product((0, 1, 2), ("squared", "huber:1")):
+        solution = minimise(
+            X, graph, ElasticPenalty(1.0, 1.0), order=order, loss=loss, max_steps=50
+        )
         assert torch.isfinite(solution.value).all()

@@ -107,7 +107,7 @@ class Move:
 def build_cones(radius: Array, difference: Array, flow: Array, mu: float) -> Cones:
     """The scaling at (u, v) with tau at the barrier's minimum for mu."""
     square = dot(difference, difference)
-    tau = (mu + np.sqrt(mu**2 + radius**2 * square)) / radius
+    tau = (mu + np.sqrt(mu * mu + radius**2 * square)) / radius
     length = np.sqrt(dot(flow, flow))
     det_s, det_z = 2 * mu * tau / radius, (radius - length) * (radius + length)
     root_s, root_z = np.sqrt(det_s), np.sqrt(det_z)

@@ -78,6 +78,7 @@ def largest_radius(instance: Instance) -> float:
     total = slopes[terms.loss.power] * float(instance.data_weight.sum())
     total += terms.sparsity * instance.x.size
     live = instance.row_weight[instance.row_weight > 0]
-    hops = len(instance.x) / min(float(live.min(initial=1.0)), 1.0)
+    hops = np.float64(len(instance.x) / min(float(live.min(initial=1.0)), 1.0))
     least = float(instance.scale.min(initial=1.0)) ** 2 * min(instance.least_channel_factor, 1.0)
-    return 4 * total / least * hops**instance.order
+    with np.errstate(over="ignore"):  # inf: no ball is that large
+        return float(4 * total / least * hops**instance.order)
