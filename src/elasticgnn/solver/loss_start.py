@@ -7,13 +7,16 @@ from elasticgnn.solver.assembly import NodeSystem
 from elasticgnn.solver.entries import AbsoluteValue, Wall
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.node_terms import NodeTerms
+from elasticgnn.solver.precise import PreciseSystem
 
 EXTENSION = 1e-3  # stiffness that fills missing values for the first point
 INWARD = 0.1  # of the data's size, or of the room: how far inside its bounds a start lies
 TINY = 1e-300
 
 
-def first_signal(instance: Instance, live: NDArray[np.intp], system: NodeSystem) -> Array:
+def first_signal(
+    instance: Instance, live: NDArray[np.intp], system: NodeSystem | PreciseSystem
+) -> Array:
     """Where the loss begins, missing values filled smoothly, inside the bounds."""
     terms = instance.terms
     assert terms is not None

@@ -80,7 +80,9 @@ class TwofoldMatrix:
         renumbered[rows] = np.arange(len(rows))
         kept = renumbered[self.row] >= 0
         entries = (self.high[kept], self.low[kept])
-        return summed(len(rows), renumbered[self.row[kept]], self.column[kept], entries)
+        return summed(
+            len(rows), renumbered[self.row[kept]], self.column[kept].astype(np.int64), entries
+        )
 
     def transposed(self, columns: int) -> "TwofoldMatrix":
         """The matrix by columns, of which it has so many."""
@@ -170,5 +172,5 @@ def _along_edges(graph: Graph, scale: Array, matrix: TwofoldMatrix) -> TwofoldMa
         columns.append(matrix.column[entry].astype(np.int64))
         high.append(value[0])
         low.append(value[1])
-    ends = np.concatenate(rows), np.concatenate(columns)
-    return summed(graph.num_edges, *ends, (np.concatenate(high), np.concatenate(low)))
+    edge, column = np.concatenate(rows), np.concatenate(columns)
+    return summed(graph.num_edges, edge, column, (np.concatenate(high), np.concatenate(low)))
