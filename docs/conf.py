@@ -30,7 +30,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "auto"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300
+nb_execution_timeout = 1200  # by the clock, which also runs while a busy machine does other work
 nb_merge_streams = True
 suppress_warnings = ["myst-nb.lexer"]  # known only to executed notebooks
 

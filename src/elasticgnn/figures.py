@@ -1,5 +1,6 @@
 """One style for all pictures: size, fonts, and colours that colour-blind people can tell apart."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -14,9 +15,16 @@ PADDING = 0.08  # inches around each panel: a title at the very edge would be cu
 
 
 def new_figure(
-    columns: int = 1, *, panel: tuple[float, float] = PANEL, sharey: bool = False
+    columns: int = 1,
+    *,
+    panel: tuple[float, float] = PANEL,
+    sharey: bool = False,
+    widths: Sequence[float] | None = None,
 ) -> Any:
-    """A figure with a row of panels (`figure.axes`) that touches no global state of matplotlib."""
+    """A figure with a row of panels (`figure.axes`) that touches no global state of matplotlib.
+
+    `widths` says how wide the panels are, compared with each other.
+    """
     with optional_imports():
         from cycler import cycler
         from matplotlib import rc_context
@@ -30,8 +38,8 @@ def new_figure(
         engine = ConstrainedLayoutEngine(w_pad=PADDING, h_pad=PADDING)
         figure = Figure(figsize=size, dpi=DPI, layout=engine)
         FigureCanvasAgg(figure)
-        kind = {"axes_class": styled_axes()}
-        figure.subplots(1, columns, sharey=sharey, squeeze=False, subplot_kw=kind)
+        kind: dict[str, Any] = {"subplot_kw": {"axes_class": styled_axes()}}
+        figure.subplots(1, columns, sharey=sharey, squeeze=False, width_ratios=widths, **kind)
     return figure
 
 

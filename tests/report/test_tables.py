@@ -14,7 +14,7 @@ from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
 from elasticgnn.report.export import export_study
-from elasticgnn.report.plot import save_plot
+from elasticgnn.report.plot import drawn, save_plot
 from elasticgnn.report.publish import BEGIN, END, SEARCHED, publish, with_searched
 from elasticgnn.report.render import matrix, print_table, to_csv, to_latex, to_markdown, to_rows
 from elasticgnn.report.statistics import word
@@ -108,6 +108,15 @@ def test_every_study_has_a_row_per_cell_and_a_figure(name, results, tmp_path):
         save_plot(table, path)
         assert path.stat().st_size > 5000
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("name", spec_names())
+def test_names_and_legends_leave_the_panels_most_of_the_room(name, results):
+    figure = drawn(build_table(load_spec(name), results))
+    figure.draw_without_rendering()  # which lays the parts out
+    assert all(axes.get_position().height > 0.6 for axes in figure.axes)
+    for axes in figure.axes:
+        assert axes.get_position().width * len(figure.axes) > 0.6
 
 
 def test_the_same_results_give_the_same_svg(results, tmp_path):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from elasticgnn.extras import optional_imports
-from elasticgnn.figures import COLOURS, literal
+from elasticgnn.figures import COLOURS, MARKERS, legend_below, literal, new_figure
 from elasticgnn.files import PICTURES, whole_file
 from elasticgnn.report.series import mean_series
 from elasticgnn.report.table import Table
 
+PANEL = (3.6, 3.6)  # inches: a study may have eight of them
+LABEL = 24  # letters in a line of a model's name
+
 
 def save_plot(table: Table, path: Path) -> None:
-    """One panel per data set that has results: lines along the axis, or bars per model."""
+    """One panel per data set that has results: lines along the axis, or a row per model."""
     if path.suffix not in PICTURES:
         raise ValueError(f"output must end in one of {PICTURES}, got {path.name!r}")
     save_whole(drawn(table), path)
@@ -32,25 +36,18 @@ def drawn(table: Table) -> Any:
     names = [name for name in table.spec.datasets if has_results(table, name)]
     if not names:
         raise ValueError(f"{table.spec.name} must have results to be plotted, got none")
-    figure = new_figure(len(names))
-    for position, name in enumerate(names):
-        axes = figure.add_subplot(1, len(names), position + 1)
+    figure = new_figure(len(names), panel=PANEL, sharey=in_rows(table))
+    for axes, name in zip(figure.axes, names, strict=True):
         draw_panel(axes, table, name)
         axes.set_title(literal(name))
-    figure.axes[0].legend(fontsize=7)
+    legend_below(figure, columns=8)
     figure.suptitle(literal(table.spec.title), fontsize=10)
     return figure
 
 
-def new_figure(panels: int) -> Any:
-    """An empty figure that touches no global state of matplotlib."""
-    with optional_imports():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.6 * panels + 0.6, 3.6), layout="constrained", dpi=120)
-    FigureCanvasAgg(figure)
-    return figure
+def in_rows(table: Table) -> bool:
+    """Whether the models stand in rows, because the study has no axis to draw them along."""
+    return table.spec.metric != "objective" and table.spec.axis == "none"
 
 
 def save_whole(figure: Any, path: Path) -> None:
@@ -75,11 +72,11 @@ def has_results(table: Table, dataset: str) -> bool:
 
 
 def draw_panel(axes: Any, table: Table, dataset: str) -> None:
-    """Draws one data set: bars, lines over levels, or curves over steps."""
+    """Draws one data set: rows, lines over levels, or curves over steps."""
     if table.spec.metric == "objective":
         draw_series(axes, table, dataset)
-    elif table.spec.axis == "none":
-        draw_bars(axes, table, dataset)
+    elif in_rows(table):
+        draw_rows(axes, table, dataset)
     else:
         draw_lines(axes, table, dataset)
     axes.spines[["top", "right"]].set_visible(False)
@@ -87,13 +84,14 @@ def draw_panel(axes: Any, table: Table, dataset: str) -> None:
 
 def draw_lines(axes: Any, table: Table, dataset: str) -> None:
     """Mean with its 95 % interval against the axis; the paper's means dashed."""
-    for model, colour in zip(table.spec.models, COLOURS, strict=False):
+    for model, colour, marker in zip(table.spec.models, COLOURS, MARKERS, strict=False):
         entries = [table.entry(dataset, level, model.name) for level in table.spec.levels]
         run = [(e.cell.level, e.ours) for e in entries if e.ours is not None]
         if not run:
             continue
         x = [level for level, _ in run]
-        axes.plot(x, [s.mean for _, s in run], "o-", ms=3, color=colour, label=literal(model.title))
+        means, label = [s.mean for _, s in run], literal(model.title)
+        axes.plot(x, means, f"{marker}-", ms=4, color=colour, label=label)
         axes.fill_between(
             x, [s.low for _, s in run], [s.high for _, s in run], color=colour, alpha=0.15
         )
@@ -103,18 +101,18 @@ def draw_lines(axes: Any, table: Table, dataset: str) -> None:
     axes.set_ylabel("test accuracy, % (dashed: paper)")
 
 
-def draw_bars(axes: Any, table: Table, dataset: str) -> None:
-    """One dot with its interval per model; a hollow diamond marks the paper's mean."""
+def draw_rows(axes: Any, table: Table, dataset: str) -> None:
+    """One row per model: a dot with its interval, and a hollow diamond for the paper's mean."""
     models = table.spec.models
-    for position, (model, colour) in enumerate(zip(models, COLOURS, strict=False)):
+    for row, (model, colour) in enumerate(zip(models, COLOURS, strict=False)):
         entry = table.entry(dataset, 0.0, model.name)
-        if entry.ours is not None:
-            axes.errorbar(
-                [position], [entry.ours.mean], [entry.ours.margin], fmt="o", color=colour, capsize=3
-            )
+        if (ours := entry.ours) is not None:
+            axes.errorbar([ours.mean], [row], xerr=[ours.margin], fmt="o", color=colour, capsize=3)
         if entry.published is not None:
-            axes.plot([position], [entry.published.mean], "D", mfc="none", color=colour, ms=7)
-    axes.set_xticks(range(len(models)), [m.title for m in models], rotation=60, fontsize=7)
+            axes.plot([entry.published.mean], [row], "D", mfc="none", color=colour, ms=7)
+    names = [textwrap.fill(literal(model.title), LABEL) for model in models]
+    axes.set_yticks(range(len(models)), names)
+    axes.set_ylim(len(models) - 0.5, -0.5)  # the first on top
     axes.plot([], [], "ko", label="ours, 95 % interval")
     axes.plot([], [], "kD", mfc="none", label="paper")
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from elasticgnn.extras import optional_imports
-from elasticgnn.figures import literal
-from elasticgnn.report.plot import new_figure, save_whole
+from elasticgnn.figures import literal, new_figure
+from elasticgnn.report.plot import save_whole
 from elasticgnn.training.explanation import Explanation, NumberExplanation
 
 FOR, AGAINST = "#2459a8", "#c0392b"
@@ -22,9 +22,8 @@ Known = Explanation | NumberExplanation
 
 def save_explanation(known: Known, class_names: tuple[str, ...], path: Path) -> None:
     """The neighbourhood on the left, the node's own features on the right."""
-    figure = new_figure(2)
-    figure.set_size_inches(10.5, 5)
-    ring, bars = figure.subplots(1, 2, width_ratios=[3, 2])
+    figure = new_figure(2, panel=(5.25, 5), widths=[3, 2])
+    ring, bars = figure.axes
     draw_ring(ring, known, colours_of(known, class_names))
     draw_bars(bars, known)
     if isinstance(known, Explanation):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from elasticgnn.figures import new_figure
 from elasticgnn.report.model.evidence import evidence
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.report.model.neighbourhood import plain
-from elasticgnn.report.plot import new_figure, save_whole
+from elasticgnn.report.plot import save_whole
 
 CURVES = {"val_loss": "validation loss", "loss": "training loss"}
 
@@ -18,9 +19,8 @@ def save_worth(findings: ModelFindings, path: Path) -> None:
     known = evidence(findings)
     if "confusion" not in known:
         raise ValueError("labels must name nodes kept away from training for a picture, got none")
-    figure = new_figure(3)
-    figure.set_size_inches(13, 4.2)
-    confusion, reliability, curves = figure.subplots(1, 3)
+    figure = new_figure(3, panel=(4.3, 4.2))
+    confusion, reliability, curves = figure.axes
     draw_confusion(confusion, known["confusion"], findings.trained.class_names)
     draw_reliability(reliability, known["reliability"])
     draw_curves(curves, known["curves"], known["curve_title"])
