@@ -23,7 +23,7 @@ from elasticgnn.report.model.neighbourhood import (
     plain,
 )
 from elasticgnn.report.model.packing import node_arrays
-from elasticgnn.report.model.picture import draw_reliability
+from elasticgnn.report.model.picture import draw_curves, draw_reliability
 from elasticgnn.report.plot import draw_panel, draw_series
 from elasticgnn.report.series import spread
 from elasticgnn.training import make_model, trained_on
@@ -82,6 +82,16 @@ def test_bars_have_the_names_values_and_colours_of_their_features(axes):
         same_color(bar.get_facecolor(), c) for bar, c in zip(axes.patches, colours, strict=True)
     )
     assert axes.yaxis_inverted()  # the first one on top
+
+
+def test_an_empty_panel_has_a_title_and_no_axes(axes):
+    draw_bars(axes, replace(KNOWN, features=()))
+    assert axes.get_title() == "no features of its own"
+    assert not axes.axison
+    axes.set_axis_on()
+    draw_curves(axes, [], "fold")
+    assert axes.get_title() == "no epochs: weights are computed in one go"
+    assert not axes.axison
 
 
 def test_a_picture_names_the_node_and_both_probabilities(tmp_path, monkeypatch):

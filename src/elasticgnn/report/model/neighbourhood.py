@@ -110,3 +110,5 @@ def draw_bars(axes: Any, known: Known) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     title = f"its own features, {unit_word(known)}" if features else "no features of its own"
     axes.set_title(title, fontsize=9)
+    if not features:
+        axes.set_axis_off()

@@ -65,5 +65,7 @@ def draw_curves(axes: Any, runs: list[dict[str, Any]], title: str) -> None:
             axes.plot(epochs, run[kind], lw=1, label=f"{title} {number + 1}")
     axes.set_title(CURVES[kind] if kind else "no epochs: weights are computed in one go")
     axes.set_xlabel("epoch")
-    if kind and len(runs) <= 10:
+    if kind is None:
+        axes.set_axis_off()
+    elif len(runs) <= 10:
         axes.legend(fontsize=7, frameon=False)
