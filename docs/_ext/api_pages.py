@@ -27,6 +27,11 @@ FOLDERS = {
     "experiment": "Studies",
     "report": "Tables and pages",
 }
+# Public names that inherit from what an extra brings: imported from their module, not its folder.
+BY_MODULE = {
+    "nn": ("explain.explainable",),
+    "solver": ("regressor.ElasticRegressor", "smoother.ElasticSmoother"),
+}
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -35,12 +40,25 @@ def public_names(module: ModuleType) -> list[str]:
     return sorted(name for name in named if not inspect.ismodule(getattr(module, name)))
 
 
-def directive(module: ModuleType, name: str) -> list[str]:
+def names_of(folder: str) -> list[str]:
+    """What the page of a folder shows: the names that it exports, and those of BY_MODULE."""
+    module = importlib.import_module(f"elasticgnn.{folder}")
+    return [*public_names(module), *BY_MODULE.get(folder, ())]
+
+
+def find(name: str) -> Any:
+    """The object of a name below `elasticgnn`, as in solver.minimise."""
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(f"elasticgnn.{module}"), last)
+
+
+def directive(name: str) -> list[str]:
     """The autodoc directive for one public name."""
-    value: Any = getattr(module, name)
-    path = f"{module.__name__}.{name}"
+    value, path = find(name), f"elasticgnn.{name}"
     if inspect.isclass(value):
-        return [".. autoclass:: " + path, "   :members:", ""]
+        foreign = [n for n in vars(value) if re.fullmatch(r"set_\w+_request", n)]  # scikit-learn's
+        hidden = f"   :exclude-members: {', '.join(foreign)}"
+        return [".. autoclass:: " + path, "   :members:", *([hidden] if foreign else []), ""]
     if inspect.isroutine(value):
         return [".. autofunction:: " + path, ""]
     return [".. autodata:: " + path, ""]
@@ -50,7 +68,7 @@ def page(folder: str, title: str) -> str:
     """reStructuredText of one folder's page."""
     module = importlib.import_module(f"elasticgnn.{folder}")
     head = [title, "=" * len(title), "", f"``elasticgnn.{folder}``: {inspect.getdoc(module)}", ""]
-    body = [line for name in public_names(module) for line in directive(module, name)]
+    body = [line for name in names_of(folder) for line in directive(f"{folder}.{name}")]
     return "\n".join([*head, *body])
 
 

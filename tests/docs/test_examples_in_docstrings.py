@@ -1,7 +1,6 @@
 """The examples in docstrings run, and every exported name has one."""
 
 import doctest
-import importlib
 import inspect
 import re
 import sys
@@ -16,16 +15,7 @@ try:
 finally:
     sys.path.pop(0)
 SHOWN_ELSEWHERE = {"Leaderboard": "tune"}  # a record that comes out of minutes of work
-NAMES = [
-    f"{folder}.{name}"
-    for folder in api_pages.FOLDERS
-    for name in api_pages.public_names(importlib.import_module(f"elasticgnn.{folder}"))
-]
-
-
-def exported(name: str) -> object:
-    folder, _, last = name.partition(".")
-    return getattr(importlib.import_module(f"elasticgnn.{folder}"), last)
+NAMES = [f"{folder}.{name}" for folder in api_pages.FOLDERS for name in api_pages.names_of(folder)]
 
 
 def beginning() -> dict[str, object]:
@@ -39,18 +29,31 @@ def beginning() -> dict[str, object]:
 
 def is_constant(name: str) -> bool:
     """Whether it is neither a class nor a function: it has no docstring of its own."""
-    value = exported(name)
+    value = api_pages.find(name)
     return not inspect.isclass(value) and not inspect.isroutine(value)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not is_constant(name)])
 def test_the_examples_of_an_exported_name_run(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    text = inspect.getdoc(exported(name)) or ""
+    text = inspect.getdoc(api_pages.find(name)) or ""
     if (last := name.partition(".")[2]) in SHOWN_ELSEWHERE:
-        other = exported(f"{name.partition('.')[0]}.{SHOWN_ELSEWHERE[last]}")
+        other = api_pages.find(f"{name.partition('.')[0]}.{SHOWN_ELSEWHERE[last]}")
         text = inspect.getdoc(other) or ""
     test = doctest.DocTestParser().get_doctest(text, beginning(), name, None, None)
     assert test.examples, f"{name} has no example in its docstring"
     failed = doctest.DocTestRunner(verbose=False).run(test).failed
     assert not failed, capsys.readouterr().out
+
+
+def test_what_pages_and_examples_import_stands_in_the_reference():
+    pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md"), *DOCS.parent.glob("examples/*.py")]
+    statement = r"^from elasticgnn\.([\w.]+) import (\([^)]*\)|.*)$"
+    found = {
+        f"{module}.{name}"
+        for page in pages
+        for module, names in re.findall(statement, page.read_text(), flags=re.MULTILINE)
+        for name in re.findall(r"\w+", re.sub(r"#.*| as \w+", "", names))
+    }
+    assert len(found) > 30
+    assert found <= set(NAMES)

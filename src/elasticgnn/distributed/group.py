@@ -33,6 +33,11 @@ def process_group(timeout: float | None = None) -> Iterator[tuple[int, int]]:
     `timeout` (seconds; $ELASTICGNN_MEETING_SECONDS, else 60) is for the others to appear. Before
     anything is exchanged every process says where it is and is called by all others, so that one
     that is missing or cannot be reached is named.
+
+    >>> from elasticgnn.distributed import process_group
+    >>> with process_group() as (rank, count):
+    ...     print(f"process {rank} of {count}")
+    process 0 of 1
     """
     if not is_launched():
         yield 0, 1

@@ -48,7 +48,13 @@ class ExplainableEMP(EMP, MessagePassing):  # type: ignore[misc] # torch_geometr
 
 
 def explainable(model: nn.Module) -> nn.Module:
-    """A copy of `model` whose EMP layers are `ExplainableEMP`s with the same settings."""
+    """A copy of `model` with an `ExplainableEMP` of the same settings for each of its EMP layers.
+
+    >>> from elasticgnn.nn import EMP
+    >>> from elasticgnn.nn.explain import explainable
+    >>> type(explainable(torch.nn.Sequential(EMP()))[0]).__name__
+    'ExplainableEMP'
+    """
     model = copy.deepcopy(model)
     for part in model.modules():
         if type(part) is EMP:

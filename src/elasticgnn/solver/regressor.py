@@ -34,6 +34,11 @@ class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
     were given is foretold.
 
     Attributes after fit: value_ (n,) or (n, d), certified_, verdict_, method_, gap_.
+
+    >>> from elasticgnn.solver.regressor import ElasticRegressor
+    >>> known = ElasticRegressor(chain, lambda1=0.1).fit([[0], [3]], [0.0, 1.0])
+    >>> known.predict([[0], [3]]).round(2).tolist(), known.certified_
+    ([0.1, 0.9], True)
     """
 
     def __init__(

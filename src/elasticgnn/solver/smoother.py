@@ -36,6 +36,13 @@ class ElasticSmoother(TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
     Attributes after fit: value_, dual_, gap_, relative_gap_, certified_, verdict_, method_, pieces_
     (a piece number per node), boundary_edges_ (k, 2) node pairs, most saturated first, graph_,
     n_features_in_.
+
+    >>> from elasticgnn.solver.smoother import ElasticSmoother
+    >>> smoother = ElasticSmoother(lambda1=0.2).fit([[0.0], [0.2], [1.0], [1.2]])
+    >>> smoother.transform([[0.0], [0.2], [1.0], [1.2]]).ravel().round(2).tolist()
+    [0.2, 0.2, 1.0, 1.0]
+    >>> smoother.certified_, smoother.boundary_edges_.tolist()
+    (True, [[1, 2]])
     """
 
     def __init__(
