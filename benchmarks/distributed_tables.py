@@ -39,6 +39,63 @@ def speed(record: Record) -> str:
     return table(f"{head} | bytes a call (K = 10) | by the model", rows)
 
 
+def shares(record: Record) -> str:
+    """Processor seconds of a call by who spends them, and the large pages that it is given."""
+    job, rows = record["speed"], []
+    kinds = (("one process", job["1"]), ("half of the graph in one", [job["half"]]))
+    for width in widths_of(job):
+        for title, processes in (*kinds, ("each of two", job["2"])):
+            best = [best_round(one[width]) for one in processes]
+            own = " and ".join(f"{cpu - system:.2f} s" for cpu, system in best)
+            kernel = " and ".join(f"{system:.2f} s" for _, system in best)
+            rows.append([width, title, own, kernel])
+    return table("d | | the loops and Python | the kernel", rows)
+
+
+def best_round(case: Record) -> tuple[float, float]:
+    """Processor seconds of the fastest call, and those that the kernel spent."""
+    return min(zip(case["cpu"], case["system"], strict=True))
+
+
+def pages(record: Record) -> str:
+    """What a gigabyte costs the kernel, and what two processes gain without that."""
+    found, job = record["pages"], record["speed"]
+    fresh, rested = (min(found[key]) for key in ("freed_just_before", "freed_before_the_rest"))
+    gains = []
+    for width in widths_of(job):
+        alone, *pair = (best_round(one[width]) for one in (*job["1"], *job["2"]))
+        gain = (alone[0] - alone[1]) / max(cpu - system for cpu, system in pair)
+        gains.append(f"{gain:.2f} (d = {width})")
+    return (
+        f"A gigabyte that was freed just before costs the kernel {fresh:.2f} s, one that was freed "
+        f"{found['rest']:.0f} s before {rested:.2f} s. Without the kernel's seconds two processes "
+        f"gain {' and '.join(gains)}."
+    )
+
+
+def other_runs(record: Record) -> str:
+    """Runs of the speed job beside the one of the tables: gains by the clock, and waiting."""
+    job, said = record["speed"], []
+    for run in job.get("other_runs", ()):
+        gains = " and ".join(f"{run['ratios'][width]['wall']:.2f}" for width in widths_of(job))
+        waits = " and ".join(f"{100 * run['waited'][width]:.0f} %" for width in widths_of(job))
+        said.append(f"{gains} at {run['revision'][:7]} (two processes waited {waits} of the time)")
+    return (
+        f"The roads of these tables were measured at {job['environment']['revision'][:7]}. Other "
+        f"runs, d = {' and '.join(widths_of(job))}, by the clock: {'; '.join(said) or 'none'}."
+    )
+
+
+def choice(record: Record) -> str:
+    """Narrow rows on one machine: the plain operator of one process against two processes."""
+    width = widths_of(record["physics"])[0]
+    plain = 1 / record["physics"]["ratios"][width]["single_wall"]
+    return (
+        f"On Coauthor Physics at d = {width} the plain operator on one thread is {plain:.1f} times "
+        "as fast as two processes of this page."
+    )
+
+
 def memory(record: Record) -> str:
     """Peaks and seconds from arrays on disk to parts to one epoch."""
     rows = []
@@ -94,7 +151,11 @@ def kills(record: Record) -> str:
 
 
 TABLES = {
+    "choice": choice,
     "speed": speed,
+    "other-runs": other_runs,
+    "shares": shares,
+    "pages": pages,
     "memory": memory,
     "memory-ratios": memory_ratios,
     "training": training,

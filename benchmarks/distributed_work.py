@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.distributed as dist
+from distributed_pages import REPORTED
 
 from elasticgnn import ElasticPenalty
 from elasticgnn import elastic_message_passing as single_process
@@ -62,10 +63,13 @@ def timed(graph: DistributedGraph, width: int, rounds: int, gradient: bool) -> d
 
 
 def large_pages() -> dict[str, int]:
-    """Large pages that the machine has handed out since its start, and those it did not have."""
+    """Large pages that the machine has handed out since its start, those it did not have, and the
+    memory (KiB) that it has offered its host to take."""
     lines = Path("/proc/vmstat").read_text().splitlines()
     known = dict(line.split() for line in lines)
-    return {name: int(known.get(name, 0)) for name in ("thp_fault_alloc", "thp_fault_fallback")}
+    found = {name: int(known.get(name, 0)) for name in ("thp_fault_alloc", "thp_fault_fallback")}
+    offered = int(REPORTED.read_text()) if REPORTED.exists() else 0
+    return {**found, "offered_to_host": offered}
 
 
 def timed_single(task: NodeTask, width: int, rounds: int, gradient: bool) -> dict[str, object]:
