@@ -101,9 +101,10 @@ def trained_models(contest: Contest) -> dict[Contestant, nn.Module]:
     if contest.plan.protocol == "inductive":
         task = task.with_graph(without_nodes(task.graph, contest.split.test))
     plan = contest.plan
-    trained = {
-        each: each.train(task, contest.split, plan.training, contest.seed) for each in plan.models
-    }
+    trained = {}
+    for each in plan.models:
+        contest.say(f"seed {contest.seed}: training {each.name}")
+        trained[each] = each.train(task, contest.split, plan.training, contest.seed)
     clean, began = contest.row(0.0, "none"), time.process_time()
     if clean.key not in contest.rows:
         contest.put(clean, 0, began, accuracies(contest, trained, contest.task.graph))
