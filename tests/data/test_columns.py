@@ -316,3 +316,41 @@ def test_a_table_is_sparse_where_at_most_a_quarter_is_not_zero(rows, monkeypatch
     assert feature_matrix.is_mostly_zero(values)
     values[0, 0] = 1.0
     assert feature_matrix.is_mostly_zero(values) == (rows == 9)
+
+
+@pytest.mark.parametrize("read", [read_edge_table, read_feature_table, read_label_table])
+def test_cells_of_several_values_are_refused(tmp_path, read):
+    path, cells = tmp_path / "t.parquet", [[0.5, 1.0], [2.0, 3.0], [0.5, 1.0]]
+    names = {read_edge_table: "weight", read_feature_table: "vector", read_label_table: "label"}
+    table = pandas.DataFrame({"id": [1, 2, 3], "source": [1, 2, 3], "target": [2, 3, 1]})
+    table[names[read]] = cells
+    table.to_parquet(path)
+    with pytest.raises(ValueError, match=rf"column '{names[read]}': a cell must hold one value"):
+        read(path)
+
+
+def test_half_precision_is_read_and_its_infinity_refused(tmp_path, recwarn):
+    table = pandas.DataFrame({"id": [1, 2, 3], "x": np.array([0.5, 2, 6e4], dtype=np.float16)})
+    table.to_parquet(tmp_path / "f.parquet")
+    assert read_features(tmp_path / "f.parquet").values.tolist() == [[0.5], [2], [60000]]
+    assert not recwarn.list
+    table.loc[1, "x"] = np.float16(np.inf)
+    table.to_parquet(tmp_path / "f.parquet")
+    with pytest.raises(ValueError, match="row 2, column 'x': a feature must be a finite number"):
+        read_features(tmp_path / "f.parquet")
+
+
+@pytest.mark.parametrize("coded", [True, False])
+@pytest.mark.parametrize("name", ["Label", "lABEL", "fraud"])
+def test_words_of_parquet_labels_may_be_numbered_by_row_group(tmp_path, name, coded):
+    words = ["b", "a", None, " b ", "c", "a"]
+    table = pandas.DataFrame({"id": range(6), name: words})
+    path, layout = tmp_path / "l.parquet", TableLayout(label=name if name == "fraud" else None)
+    table.to_parquet(path, row_group_size=2, use_dictionary=coded)
+    assert list(read_label_table(path, layout).names) == ["b", "a", None, "b", "c", "a"]
+
+
+def test_numbers_of_parquet_labels_may_be_missing_in_any_row_group(tmp_path):
+    table = pandas.DataFrame({"id": range(4), "y": pandas.array([1, None, 2, None], "Int64")})
+    table.to_parquet(tmp_path / "l.parquet", row_group_size=2)
+    assert list(read_label_table(tmp_path / "l.parquet").names) == ["1", None, "2", None]

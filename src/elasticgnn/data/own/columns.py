@@ -152,7 +152,7 @@ def coded_texts(column: pyarrow.ChunkedArray) -> tuple[list[str], NDArray[np.int
         import pyarrow
 
     is_coded = pyarrow.types.is_dictionary(column.type)
-    coded = column if is_coded else column.dictionary_encode("encode")
+    coded = column if is_coded else column.dictionary_encode()
     coded = coded.unify_dictionaries().combine_chunks()
     coded = coded.combine_chunks() if isinstance(coded, pyarrow.ChunkedArray) else coded
     words = [cell_text(word) for word in coded.dictionary.to_pylist()]
@@ -165,15 +165,15 @@ def all_finite(values: Numbers) -> bool:
     """Whether float32 holds each value; in doubt False, which is quicker than to look at each."""
     if values.dtype.kind in "iu":
         return True
-    if values.dtype == np.float32:
+    if values.dtype in (np.float16, np.float32):
         with np.errstate(over="ignore"):
-            return bool(np.isfinite(values.sum()))
+            return bool(np.isfinite(values.sum(dtype=np.float32)))
     return bool(values.max() <= LARGEST and values.min() >= -LARGEST)
 
 
 def check_finite(columns: Columns, values: Numbers, position: int) -> None:
     """Refuses infinity and what float32 cannot hold; NaN is a missing value."""
-    beyond = np.flatnonzero(np.abs(values) > LARGEST)
+    beyond = np.flatnonzero(np.abs(values.astype(np.float64)) > LARGEST)  # halves hold no LARGEST
     if beyond.size:
         raise columns.refuse(int(beyond[0]), position, "a feature must be a finite number")
 

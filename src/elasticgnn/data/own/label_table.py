@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 LABELS = ("label", "class", "y", "target", "category", "value")
+SPELLINGS = tuple(form for name in LABELS for form in (name, name.title(), name.upper()))
 
 
 def read_label_table(path: Path, layout: TableLayout = USUAL) -> LabelRows:
@@ -70,7 +71,7 @@ def read_typed_labels(path: Path, layout: TableLayout) -> LabelRows | None:
     if layout.encoding is not None or layout.further:
         return None
     if table_ending(path) == ".parquet":
-        content = open_parquet(path)
+        content = open_parquet(path, coded=[layout.label] if layout.label else SPELLINGS)
         return labels_of_columns(path, content, tuple(content.column_names), 1, layout)
     plain = open_plain(path)
     if plain is None:

@@ -151,8 +151,11 @@ def check_widths(path: Path, rows: list[list[str]], line: list[int], delimiter: 
         )
 
 
-def open_parquet(path: Path) -> pyarrow.Table:
-    """The typed columns of a Parquet file that has rows; needs pyarrow."""
+def open_parquet(path: Path, *, coded: Sequence[str] = ()) -> pyarrow.Table:
+    """The typed columns of a Parquet file that has rows; needs pyarrow.
+
+    coded: columns whose text is wanted as numbered words, which is how most files store it.
+    """
     try:
         with optional_imports():
             from pyarrow import ArrowException, parquet
@@ -160,12 +163,26 @@ def open_parquet(path: Path) -> pyarrow.Table:
         raise ValueError(f"{path} needs pyarrow: pip install 'elasticgnn[data]'") from None
     try:
         check_cells(path, parquet.read_metadata(path))
-        content = parquet.read_table(path)
+        content = parquet.read_table(path, read_dictionary=list(coded))
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path} must be a Parquet file, got: {first_line(error)}") from None
     if content.num_rows == 0:
         raise ValueError(f"{path} must have rows, got none")
+    check_single_values(path, content)
     return content
+
+
+def check_single_values(path: Path, content: pyarrow.Table) -> None:
+    """Refuses columns whose cells hold several values, such as the numbers of an embedding."""
+    with optional_imports():
+        from pyarrow import types
+
+    for field in content.schema:
+        if types.is_nested(field.type):
+            raise ValueError(
+                f"{path}, column {short(field.name)!r}: a cell must hold one value (give each "
+                f"part a column of its own), got {short(str(field.type))}"
+            )
 
 
 def read_parquet(path: Path) -> Table:
