@@ -1,5 +1,8 @@
 """The packed loops for short rows: equal to the reference for any graph, width and threads."""
 
+import pickle
+from copy import deepcopy
+
 import pytest
 import torch
 from hypothesis import given
@@ -176,3 +179,12 @@ def test_runs_side_by_side_equal_runs_alone():
     )
     for left, right in zip(together, exact, strict=True):
         assert_near(left.double(), right, 2e-5)
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda graph: pickle.loads(pickle.dumps(graph))])
+def test_a_copy_of_a_graph_that_was_used_has_tables_of_its_own(copied):
+    graph = random_graph(50, 120)
+    value_and_gradient(normal_rows(50, 4), graph, ElasticPenalty(1.0, 1.0), 3)
+    tables = packed._tables(copied(graph), 4)
+    places = {table.data_ptr() for table in tables.owners}
+    assert set(tables.addresses) - {0} <= places

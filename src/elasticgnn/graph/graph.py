@@ -61,6 +61,9 @@ class Graph:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Graph is immutable: build a new one instead of setting {name!r}")
 
+    def __getstate__(self) -> dict[str, Any]:  # what is derived names places in this memory
+        return {**self.__dict__, "_known": {}}
+
     def __repr__(self) -> str:
         weights = "" if self.is_unweighted else ", weighted"
         scaled = "" if self.normalization == "degree" else f", normalization={self.normalization!r}"
@@ -224,9 +227,7 @@ class Graph:
     @property
     def norm_bound(self) -> float:
         """A number that is at least ||L||: 2 when "degree", else twice the largest degree."""
-        if self.normalization == "degree":
-            return 2.0
-        return derived.norm_bound(self)
+        return 2.0 if self.normalization == "degree" else derived.norm_bound(self)
 
     @property
     def _slots(self) -> Slots:
