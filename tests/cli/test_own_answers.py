@@ -158,10 +158,17 @@ def test_own_files_are_tuned_unless_settings_are_given(files, capsys):
     model, answer = files / "m.safetensors", files / "out.csv"
     assert run("train", *own, "-o", model) == 0
     said = capsys.readouterr().out
-    for words in ("cross-validation", "label propagation", "that chose nothing", "the graph "):
+    for words in (
+        "cross-validation",
+        "label propagation",
+        "that chose nothing",
+        "the graph ",
+        "by chance",
+    ):
         assert words in said
     where = (files / "edges.csv", "--features", files / "features.csv")
     assert run("predict", model, *where, "--coverage", 0.9, "-o", answer) == 0
+    assert "nodes kept away (by chance " in capsys.readouterr().out
     rows = list(csv.DictReader(answer.read_text().splitlines()))
     assert {"p(no)", "p(yes)", "set"} <= set(rows[0])
     assert all(float(r["p(no)"]) + float(r["p(yes)"]) == pytest.approx(1) for r in rows)

@@ -18,6 +18,8 @@ from elasticgnn.training import (
     make_model,
     tune,
 )
+from elasticgnn.training.tuning.closed_form import fit_closed_form, number_candidates
+from elasticgnn.training.tuning.evaluate import Evaluation
 
 
 def made_up(n=300, seed=0, noise=0.1):
@@ -125,3 +127,18 @@ def test_too_few_numbers_are_refused():
         tune(task, minutes=0.02)
     with pytest.raises(ValueError, match=r"metric must be auto or one of .*'r2'"):
         tune(replace(task, values=torch.from_numpy(y)), minutes=0.02, metric="auc")
+
+
+def test_averages_of_neighbours_do_not_grow_with_the_number_of_known_nodes():
+    """The folds, which choose the gain, know fewer numbers than the model that is saved."""
+    graph, x, _ = made_up(n=400)
+    ones = torch.ones(400, dtype=torch.float64)
+    task = NodeTask("made up", graph, x, torch.full((400,), -1), (), values=ones)
+    evaluation = Evaluation(task, "mae", 0, (0.0, 1.0))
+    order = torch.randperm(400, generator=torch.Generator().manual_seed(0))
+    for candidate in number_candidates(has_features=False):
+        said = []
+        for known in (100, 300):
+            model = fit_closed_form(candidate, evaluation.task_of(candidate), order[:known])
+            said.append(evaluation.probability(candidate, model, order[300:]).mean())
+        assert said[0] == pytest.approx(said[1], rel=0.1)

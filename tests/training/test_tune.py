@@ -1,5 +1,6 @@
 """Tuning: the right family wins, what it is said to be worth is true, files keep it."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +11,16 @@ from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
 from elasticgnn.training import ElasticGNNClassifier, TrainedModel, tune
 from elasticgnn.training.tuning.calibration import (
+    chance_range,
     conformal_sets,
     cooled,
+    coverage_deviation,
     fit_temperature,
     threshold,
 )
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
+from elasticgnn.training.tuning.held_out import hold_out
 from elasticgnn.training.tuning.metrics import calibration_error, choose_metric, score
 
 
@@ -134,6 +138,34 @@ def test_temperature_makes_probabilities_true_and_sets_hold_their_share():
     assert inside[np.arange(2000), labels[2000:]].mean() == pytest.approx(0.9, abs=0.02)
     with pytest.raises(ValueError, match="coverage must be in"):
         threshold(scores, 1.0)
+
+
+def test_chance_moves_the_share_that_sets_hold_by_a_known_deviation():
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(4000):
+        limit = threshold(sorted(rng.random(60)), 0.9)
+        found.append((rng.random(40) <= limit).mean())
+    assert np.std(found) == pytest.approx(coverage_deviation(0.9, 60, 40), rel=0.05)
+    low, high = chance_range(0.9, 60, 40)
+    assert np.mean([low <= share <= high for share in found]) == pytest.approx(0.95, abs=0.02)
+
+
+def test_calibration_may_take_half_as_long_as_the_search(monkeypatch):
+    """So that all known nodes are held out by refits even where little time was given."""
+    given = []
+
+    def held(judges, best, seconds):
+        given.append(seconds)
+        return hold_out(judges, best, seconds)
+
+    monkeypatch.setattr(sys.modules["elasticgnn.training.tuning.tune"], "hold_out", held)
+    task, _ = made_up(useful_edges=False, useful_features=True, n=200)
+    board = tune(task, minutes=0.01)
+    assert given[0] >= 0.3
+    low, high = board.coverage_range
+    assert low < 0.9 < high
+    assert board.to_json()["coverage_range"] == (low, high)
 
 
 def test_the_estimator_tunes_when_asked(tmp_path):

@@ -190,11 +190,19 @@ def add_sets(
     if board:
         nodes, share = board["estimate"]["nodes"], board["coverage"]
         judged = f"; sets for 90 % held the class of {100 * share:.1f} % of {nodes} nodes kept away"
+        judged += by_chance(board.get("coverage_range"))
     alone, none = (inside.sum(1) == 1).mean(), (inside.sum(1) == 0).mean()
     return (
         f"sets for {100 * coverage:g} %: {inside.sum(1).mean():.2f} classes on average, "
         f"{100 * alone:.0f} % of nodes have one, {100 * none:.0f} % none{judged}"
     )
+
+
+def by_chance(between: tuple[float, float] | None) -> str:
+    """Where chance alone lets the share of right sets lie; older model files do not say."""
+    if between is None:
+        return ""
+    return f" (by chance {100 * between[0]:.1f} to {100 * between[1]:.1f})"
 
 
 def as_csv(rows: list[dict[str, object]]) -> str:

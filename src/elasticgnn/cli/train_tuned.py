@@ -92,7 +92,9 @@ def unit_of(metric: str) -> str:
 
 def certainty(board: Leaderboard) -> str:
     """How true probabilities and sets, or intervals, are on the judges."""
-    held = f"hold the {{}} of {percent(board.coverage)} %"
+    low, high = board.coverage_range
+    chance = f"by chance {percent(low)} to {percent(high)}"
+    held = f"hold the {{}} of {percent(board.coverage)} % ({chance})"
     if board.calibration_error is None:
         errors = f"mean absolute error {board.report['mae']:.4g}"
         return f"{errors}, intervals for 90 % {held.format('number')}"

@@ -163,7 +163,8 @@ def open_parquet(path: Path, *, coded: Sequence[str] = ()) -> pyarrow.Table:
         raise ValueError(f"{path} needs pyarrow: pip install 'elasticgnn[data]'") from None
     try:
         check_cells(path, parquet.read_metadata(path))
-        content = parquet.read_table(path, read_dictionary=list(coded))
+        # mapped: a large file is decoded where it lies, without a copy of its bytes
+        content = parquet.read_table(path, read_dictionary=list(coded), memory_map=True)
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path} must be a Parquet file, got: {first_line(error)}") from None
     if content.num_rows == 0:

@@ -25,6 +25,7 @@ def from_leaderboard(board: dict[str, Any]) -> dict[str, Any]:
     report = board["report"]
     return {
         **{name: board[name] for name in names},
+        "coverage_range": board.get("coverage_range"),  # which older files lack
         "leaderboard": board["entries"],
         "how": "on nodes that had no part in the choice of model and settings; "
         "the saved model was then trained on all known nodes",

@@ -112,6 +112,22 @@ def threshold(scores: list[float], coverage: float) -> float:
     return scores[rank - 1] if rank <= len(scores) else math.inf
 
 
+def coverage_deviation(coverage: float, calibrating: int, counted: int) -> float:
+    """The standard deviation that chance alone gives the share of `counted` nodes a set holds.
+
+    The threshold of so many calibrating nodes holds a share with a beta distribution, of which the
+    counted ones are a binomial sample: c (1 - c) (1 / (m + 2) + 1 / n).
+    """
+    variance = coverage * (1 - coverage) * (1 / (calibrating + 2) + 1 / max(counted, 1))
+    return math.sqrt(variance)
+
+
+def chance_range(coverage: float, calibrating: int, counted: int) -> tuple[float, float]:
+    """Between what sets that hold the share asked for are found to hold in 19 of 20 counts."""
+    reach = 1.96 * coverage_deviation(coverage, calibrating, counted)
+    return coverage - reach, min(coverage + reach, 1.0)
+
+
 def conformal_sets(probability: Array, scores: list[float], coverage: float) -> Array:
     """Which classes each node may have (n, classes); none where no class is likely enough."""
     inside: Array = 1 - probability <= threshold(scores, coverage) + 1e-6

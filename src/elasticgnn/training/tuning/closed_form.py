@@ -50,7 +50,7 @@ def number_candidates(*, has_features: bool, hops: int = 0) -> list[Candidate]:
     for reach in range(1, hops + 1):
         found += [Candidate(RIDGE_HOPS, linear, gain=decay, hops=reach) for decay in RIDGES]
     for lambda2 in (1.0, 9.0):
-        for gain in (1.0, 2.0, 4.0):
+        for gain in (0.5, 1.0, 2.0):
             settings = replace(steps, lambda2=lambda2)
             found.append(Candidate(NEIGHBOURS, settings, by_id=True, gain=gain))
     return found
@@ -114,13 +114,18 @@ def ridge(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.Module:
 
 
 def neighbour_average(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.Module:
-    """Each training node says `gain` times its number, the others 0, the mean of all."""
+    """Each training node says its number, the others 0, the mean of all.
+
+    What arrives shrinks with the share of nodes that say something: the gain is for all of them
+    and grows as they become fewer, else that of the folds would be too large for all known nodes.
+    """
     assert task.values is not None
     model = make_model(candidate.settings, task, torch.Generator())
+    gain = candidate.gain * task.num_nodes / max(len(train), 1)
     with torch.no_grad():
         parts = dict(model.named_parameters())
         parts["backbone.first.weight"].zero_()
-        parts["backbone.first.weight"][train, 0] = candidate.gain * task.values[train].float()
+        parts["backbone.first.weight"][train, 0] = gain * task.values[train].float()
         parts["backbone.first.bias"].zero_()
     return model.eval()
 

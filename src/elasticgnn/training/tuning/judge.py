@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.extras import optional_imports
-from elasticgnn.training.tuning.calibration import conformal_sets, threshold
+from elasticgnn.training.tuning.calibration import chance_range, conformal_sets, threshold
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division
 from elasticgnn.training.tuning.leaderboard import Estimate
@@ -94,6 +94,10 @@ class Judges:
         """The share of judges whose class is in their set for 90 %."""
         inside = conformal_sets(said, scores, COVERAGE)
         return float(inside[np.arange(len(self.labels)), self.labels].mean())
+
+    def coverage_range(self, calibrating: int) -> tuple[float, float]:
+        """Where chance alone lets the coverage for 90 % lie."""
+        return chance_range(COVERAGE, calibrating, len(self.labels))
 
     def number_report(self, said: Array) -> dict[str, Any]:
         """R^2, mean absolute and root mean squared error, the largest error, and at most PAIRS

@@ -42,6 +42,7 @@ class Leaderboard:
 
     estimate, calibration_error, coverage (of sets asked to hold the class of 90 %) and report are
     measured on the judges; a regression has intervals in place of sets, and no calibration error.
+    coverage_range: where chance alone lets the coverage of right sets lie, in 19 of 20 cases.
     majority: of the most frequent class, or of the mean. graph_gain: winner with the graph less
     the best model without it (or the best with it less the winner without), on the judges, None
     where only one kind was there. curves: of the winner's training on each fold.
@@ -55,6 +56,7 @@ class Leaderboard:
     graph_gain: Estimate | None
     calibration_error: float | None
     coverage: float
+    coverage_range: tuple[float, float]
     report: dict[str, Any]
     seconds: float
     curves: tuple[dict[str, Any], ...] = ()
@@ -72,6 +74,7 @@ class Leaderboard:
             "beats_majority",
             "calibration_error",
             "coverage",
+            "coverage_range",
             "report",
             "seconds",
         )

@@ -82,7 +82,7 @@ def tune(
     ranked = ranked if together is None else [together, *ranked[1:]]
     left = 60 * minutes - (time.perf_counter() - began)
     judges = Judges(evaluation, division, left / 2, rng)
-    board = conclude(task, preparation, ranked, judges, began, max(left / 4, 6 * minutes))
+    board = conclude(task, preparation, ranked, judges, began, max(left / 4, 30 * minutes))
     if kept_in is not None:
         kept_in.unlink(missing_ok=True)
     return board
@@ -141,6 +141,7 @@ def conclude(
         graph_gain=None if rival is None else gain(judges, best, rival),
         calibration_error=judges.calibration_error(said),
         coverage=judges.coverage(said, chooser_scores),
+        coverage_range=judges.coverage_range(len(held.of_choosers.nodes)),
         report=judges.report(said, task.class_names),
         seconds=time.perf_counter() - began,
         curves=best.curves,
@@ -188,6 +189,7 @@ def conclude_numbers(
         graph_gain=None if rival is None else gain(judges, best, rival),
         calibration_error=None,
         coverage=judges.interval_coverage(said, errors_of(evaluation, held.of_choosers)),
+        coverage_range=judges.coverage_range(len(held.of_choosers.nodes)),
         report=judges.number_report(said),
         seconds=time.perf_counter() - began,
         curves=best.curves,

@@ -55,12 +55,17 @@ function overview({ about, evidence, graph, classes, numbers }) {
     cards.push(card("Calibration error", `${percent(evidence.calibration_error)} %`, "mean distance of the stated probability from the share that was right"));
   }
   if (numbers && evidence.coverage !== undefined) {
-    cards.push(card("Intervals for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their number within ±${number(numbers.half)} of what was said`));
+    cards.push(card("Intervals for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their number within ±${number(numbers.half)} of what was said${byChance(evidence)}`));
   } else if (evidence.coverage !== undefined) {
-    cards.push(card("Sets for 90 %", `${percent(evidence.coverage)} %`, "of the nodes kept away had their class in the set that was to hold 90 %"));
+    cards.push(card("Sets for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their class in the set that was to hold 90 %${byChance(evidence)}`));
   }
   cards.push(card("Nodes and edges", `${thousands(graph.nodes)} / ${thousands(graph.edges)}`, `${numbers ? "a number to predict" : `${classes.length} classes`}, ${about.made_features ? "no features of their own" : `${thousands(about.features)} feature columns`}, ${thousands(known)} nodes of known ${numbers ? "number" : "class"}`));
   return element("div", { class: "cards" }, ...cards);
+}
+
+/** Where chance alone lets the share of right sets or intervals lie; older files do not say. */
+function byChance({ coverage_range: range }) {
+  return range ? ` (by chance ${percent(range[0])} to ${percent(range[1])})` : "";
 }
 
 function signed(value) { return `${value >= 0 ? "+" : ""}${number(value)}`; }

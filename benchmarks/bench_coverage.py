@@ -1,0 +1,146 @@
+"""How far the coverage of conformal sets lies from what was asked, beside what counting explains.
+
+    python benchmarks/bench_coverage.py --output benchmarks/results/coverage.json
+
+Draws of Cora with half of its edges replaced, and of an invented graph with useless features: half
+of the nodes are known, the others are kept away. One network (an ElasticGNN, and APPNP on node
+ids) is trained and calibrated as `tune` does it, without the search. The sets ask for 90 %.
+Of m calibrating and n counted nodes, chance alone gives the share that is held a standard
+deviation of sqrt(0.09 (1 / (m + 2) + 1 / n)): a beta distribution for the threshold, a binomial
+one for the count; `simulated` is that of as many random numbers. `swap` compares in place of the
+nodes kept away and the known ones two random halves of all of them, with the scores as they are:
+the same chance, without anything that a model could do wrong.
+"""
+
+import argparse
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from bench_own_data import MAKERS, told_only
+
+from elasticgnn.nn import ModelSettings
+from elasticgnn.training.preparation import fit_preparation
+from elasticgnn.training.tuning import held_out
+from elasticgnn.training.tuning.calibration import (
+    conformal_scores,
+    conformal_sets,
+    coverage_deviation,
+    cross_calibrated,
+    fit_calibration,
+    threshold,
+)
+from elasticgnn.training.tuning.candidates import Candidate
+from elasticgnn.training.tuning.evaluate import Evaluation
+from elasticgnn.training.tuning.folds import divide
+from elasticgnn.training.tuning.judge import Judges
+
+ASKED = 0.9
+CANDIDATES = {
+    "cora": Candidate("elastic", ModelSettings(lambda1=1.0, lambda2=1.0, norm="l1")),
+    "features": Candidate("appnp on ids", ModelSettings("appnp", alpha=0.1), by_id=True),
+}
+
+
+def draw(kind: str, seed: int) -> dict:
+    """The coverage on nodes kept away, by calibrated probabilities and by those of the network."""
+    rng = np.random.default_rng(seed)
+    whole = MAKERS[kind](rng)
+    order = torch.from_numpy(rng.permutation(whole.labelled.numpy()))
+    known, away = order[: len(order) // 2], order[len(order) // 2 :]
+    task = told_only(whole, known)
+    evaluation = Evaluation(fit_preparation(task.features).apply(task), "accuracy", seed)
+    division = divide(task, rng)
+    candidate = CANDIDATES[kind]
+    (best,) = evaluation.measure([candidate], division.folds, 1e6)
+    held = held_out.hold_out(Judges(evaluation, division, 0.0, rng), best, 1e6)
+    labels, truth = whole.labels[held.nodes].numpy(), whole.labels[away].numpy()
+    model = evaluation.refit(best, division.kept)
+    said = evaluation.probability(candidate, model, away)
+    calibrated = fit_calibration(labels, held.said).apply(said)
+    fair = cross_calibrated(labels, held.said, held.group)
+    of_known, of_away = own_scores(fair, labels), own_scores(calibrated, truth)
+    return {
+        "kind": kind,
+        "seed": seed,
+        "coverage": share(calibrated, conformal_scores(labels, fair), truth),
+        "uncalibrated": share(said, conformal_scores(labels, held.said), truth),
+        "swap": swapped(of_known, of_away, rng),
+        "calibrating": len(labels),
+        "kept away": len(truth),
+    }
+
+
+def own_scores(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return 1 - probability[np.arange(len(labels)), labels]
+
+
+def share(probability: np.ndarray, scores: list[float], truth: np.ndarray) -> float:
+    sets = conformal_sets(probability, scores, ASKED)
+    return float(sets[np.arange(len(truth)), truth].mean())
+
+
+def swapped(known: np.ndarray, away: np.ndarray, rng: np.random.Generator) -> float:
+    every = rng.permutation(np.concatenate([known, away]))
+    limit = threshold(sorted(every[: len(known)]), ASKED)
+    return float((every[len(known) :] <= limit).mean())
+
+
+def simulated(m: int, n: int, draws: int = 4000) -> float:
+    """The deviation of the share of n numbers below the threshold of m, all of one kind."""
+    rng = np.random.default_rng(0)
+    rank = int(np.ceil((m + 1) * ASKED)) - 1
+    limits = np.sort(rng.random((draws, m)), axis=1)[:, rank]
+    return float(np.std([(rng.random(n) <= limit).mean() for limit in limits]))
+
+
+def summary(rows: list[dict]) -> dict:
+    m, n = rows[0]["calibrating"], rows[0]["kept away"]
+    found = {
+        "draws": len(rows),
+        "expected deviation": coverage_deviation(ASKED, m, n),
+        "simulated deviation": simulated(m, n),
+    }
+    for name in ("coverage", "uncalibrated", "swap"):
+        values = np.array([row[name] for row in rows])
+        misses = int((np.abs(values - ASKED) > 0.02).sum())
+        found[name] = {
+            "mean": float(values.mean()),
+            "deviation": float(values.std(ddof=1)) if len(rows) > 1 else 0.0,
+            "more than 2 points away": misses,
+        }
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", default=list(CANDIDATES))
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--pieces", type=int, default=held_out.MOST_PIECES, help="of a group")
+    parser.add_argument("--output", type=Path, default=None, help="JSON file; goes on where it is")
+    options = parser.parse_args()
+    held_out.MOST_PIECES = options.pieces
+    rows = []
+    if options.output is not None and options.output.exists():
+        rows = json.loads(options.output.read_text())["rows"]
+    done = {(row["kind"], row["seed"]) for row in rows}
+    for kind, seed in itertools.product(options.kinds, range(options.draws)):
+        if (kind, seed) in done:
+            continue
+        rows.append(draw(kind, seed))
+        print(json.dumps(rows[-1]), flush=True)
+        if options.output is not None:
+            options.output.write_text(json.dumps(record(rows), indent=1) + "\n")
+    print(json.dumps(record(rows)["summary"], indent=1))
+
+
+def record(rows: list[dict]) -> dict:
+    kinds = dict.fromkeys(row["kind"] for row in rows)
+    parts = {kind: summary([row for row in rows if row["kind"] == kind]) for kind in kinds}
+    return {"summary": parts, "rows": rows}
+
+
+if __name__ == "__main__":
+    main()
