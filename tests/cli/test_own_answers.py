@@ -2,6 +2,10 @@
 
 import csv
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 import torch
@@ -173,6 +177,24 @@ def test_own_files_are_tuned_unless_settings_are_given(files, capsys):
     assert {"p(no)", "p(yes)", "set"} <= set(rows[0])
     assert all(float(r["p(no)"]) + float(r["p(yes)"]) == pytest.approx(1) for r in rows)
     assert all(row["set"].split("|")[0] in (row["class"], "") for row in rows)
+
+
+def test_a_comparison_that_was_killed_goes_on_and_says_so(files, capsys):
+    own = ("--edges", files / "edges.csv", "--features", files / "features.csv")
+    command = ("train", *own, "--labels", files / "labels.csv", "--minutes", 1)
+    command = [sys.executable, "-m", "elasticgnn", *map(str, command), "-o", str(files / "m.st")]
+    left, quiet = files / "m.st.tuning", subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=quiet, stderr=quiet) as process:
+        while not left.exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert not (files / "m.st").exists()
+    short = ("--labels", files / "labels.csv", "--minutes", 0.01, "-o", files / "m.st")
+    assert run("train", *own, *short) == 0
+    assert f"goes on with what was measured before, in {left}" in capsys.readouterr().err
+    assert (files / "m.st").exists()
+    assert not left.exists()
 
 
 def test_sets_are_only_given_by_tuned_models(files, capsys):

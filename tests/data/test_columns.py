@@ -47,7 +47,18 @@ def test_words_become_columns_and_missing_numbers_the_median(tmp_path, reader):
     )
 
 
-@pytest.mark.parametrize("date", ["2020-01-0{k}", "0{k}/02/2021", "2020-01-0{k} 12:30"])
+@pytest.mark.parametrize(
+    "date",
+    [
+        "2020-01-0{k}",
+        "0{k}/02/2021",
+        "2020-01-0{k} 12:30",
+        "{k}-Jan-24",
+        "{k}. März 2024",
+        '"May {k}, 2024"',
+        "Dez. 202{k}",
+    ],
+)
 def test_dates_are_refused_with_advice(tmp_path, reader, date):
     rows = "".join(f"{node},{date.format(k=k + 1)}\n" for k, node in enumerate("abcd"))
     with pytest.raises(ValueError, match=r"row 2, column 'since': a date must be given as a num"):
@@ -354,3 +365,26 @@ def test_numbers_of_parquet_labels_may_be_missing_in_any_row_group(tmp_path):
     table = pandas.DataFrame({"id": range(4), "y": pandas.array([1, None, 2, None], "Int64")})
     table.to_parquet(tmp_path / "l.parquet", row_group_size=2)
     assert list(read_label_table(tmp_path / "l.parquet").names) == ["1", None, "2", None]
+
+
+def test_a_first_line_that_tells_excel_the_delimiter_is_no_row(tmp_path, reader):
+    paths = write(tmp_path, edges="sep=;\r\n" + EDGES.replace(",", ";").replace("\n", "\r\n"))
+    task = read_task(**paths)
+    assert task.node_ids == ("a", "b", "c", "d")
+    paths["edges"].write_text("SEP=,\n" + EDGES + "d,\n")
+    with pytest.raises(ValueError, match="row 6, column 'target': a node id must be there"):
+        read_task(**paths)
+
+
+def test_ids_that_are_written_in_two_ways_are_shown_side_by_side(tmp_path, reader):
+    paths = write(tmp_path, edges="payer,payee\n01,02\n02,03\n", features="id,x\n1,5\n2,6\n3,7\n")
+    with pytest.raises(ValueError, match=r"column 'payer': .* is '01', there '1'\)"):
+        read_task(**paths)
+    paths = write(tmp_path, edges="payer,payee\n1,2\n2,4\n", features="id,x\n1,5\n2,6\n3,7\n")
+    with pytest.raises(ValueError, match="row 3, column 'payee': the node must have features"):
+        read_task(**paths)
+    paths = write(
+        tmp_path, edges="source,target\n1.0,2.0\n2.0,3.0\n", labels="id,label\n1,a\n2,b\n"
+    )
+    with pytest.raises(ValueError, match=r"is '1', there '1.0'\)"):
+        read_task(paths["edges"], labels=paths["labels"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from elasticgnn.cli.train_tuned import summary_lines
 from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
 from elasticgnn.training import ElasticGNNClassifier, TrainedModel, tune
@@ -166,6 +167,17 @@ def test_calibration_may_take_half_as_long_as_the_search(monkeypatch):
     low, high = board.coverage_range
     assert low < 0.9 < high
     assert board.to_json()["coverage_range"] == (low, high)
+
+
+def test_a_family_that_was_given_up_after_one_fold_says_so(without_features):
+    board = without_features[2]
+    pilot = replace(board.entries[1], folds=1, deviation=0.0)
+    lines = summary_lines(replace(board, entries=(board.entries[0], pilot)))
+    assert board.entries[0].folds == 4
+    assert "(one fold)" not in lines[2]
+    assert " ± " in lines[2]
+    assert "(one fold)" in lines[3]
+    assert " ± " not in lines[3]
 
 
 def test_the_estimator_tunes_when_asked(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,9 @@ def train_tuned(
     from elasticgnn.cli.train_report import none_for_nan
     from elasticgnn.training.tuning import tune
 
+    left_behind = None if output is None else output.with_name(f"{output.name}.tuning")
+    if left_behind is not None and left_behind.exists():
+        say(f"note: goes on with what was measured before, in {left_behind}", file=sys.stderr)
     board = tune(
         task,
         minutes=asked.minutes,
@@ -43,7 +47,7 @@ def train_tuned(
         seed=asked.seed,
         splitting=asked.splitting,
         balanced=asked.balanced,
-        kept_in=None if output is None else output.with_name(f"{output.name}.tuning"),
+        kept_in=left_behind,
     )
     written = kept(board.winner, task, output, page)
     if as_json:
@@ -104,7 +108,8 @@ def certainty(board: Leaderboard) -> str:
 
 def row(entry: Entry, shown: Callable[[float], str]) -> str:
     """One line of the leaderboard."""
-    spread = f"{shown(entry.validation)} ± {shown(abs(entry.deviation)).lstrip('-')}"
+    spread = f"± {shown(abs(entry.deviation)).lstrip('-')}" if entry.folds > 1 else "(one fold)"
+    spread = f"{shown(entry.validation)} {spread}"
     seen = "" if entry.held_out is None else interval(entry.held_out, shown)
     return f"{called(entry):{WIDTH}} {entry.tried:5}   {spread:18} {seen}"
 

@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.data.own.table import MISSING, is_number
-from elasticgnn.data.own.text import BOM_UTF8, DELIMITERS, find_delimiter, read_bytes, table_ending
+from elasticgnn.data.own.text import (
+    BOM_UTF8,
+    DELIMITERS,
+    EXCEL_SIGN,
+    find_delimiter,
+    read_bytes,
+    table_ending,
+)
 from elasticgnn.extras import optional_imports
 
 if TYPE_CHECKING:
@@ -141,7 +148,8 @@ def open_plain(path: Path, *, smallest: int = LARGE_FILE) -> PlainFile | None:
         return None
     usual = DELIMITERS[ending]
     delimiter = " " if ending == ".txt" and usual not in text else find_delimiter(text, usual)
-    if b"\0" in content[:4096] or delimiter == ";" or not text.strip() or text.count('"') % 2:
+    strange = b"\0" in content[:4096] or EXCEL_SIGN.fullmatch(text) or text.count('"') % 2
+    if strange or delimiter == ";" or not text.strip():
         return None
     first = [cell.strip() for cell in next(csv.reader(io.StringIO(text), delimiter=delimiter))]
     signs = np.frombuffer(content, dtype=np.uint8)

@@ -115,7 +115,7 @@ def build_graph(
     edges: EdgeRows, place: IdIndex, feature_path: Path | None
 ) -> tuple[Graph, tuple[str, ...]]:
     """The undirected graph of the rows, and notes on what was dropped or merged."""
-    ends = [find_ends(edges, axis, place, feature_path) for axis in ("source", "target")]
+    ends = [find_ends(edges, axis, place, feature_path) for axis in (0, 1)]
     index = torch.stack([torch.from_numpy(end) for end in ends])
     weight = torch.ones(index.shape[1], dtype=torch.float64)
     if edges.weight is not None:
@@ -157,14 +157,20 @@ def merge_rows(index: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, int]:
 
 
 def find_ends(
-    edges: EdgeRows, axis: str, place: IdIndex, feature_path: Path | None
+    edges: EdgeRows, axis: int, place: IdIndex, feature_path: Path | None
 ) -> NDArray[np.int64]:
     """The node number of one end of every edge (m,); ValueError names the first unknown id."""
-    ends: Ids = edges.source if axis == "source" else edges.target
+    ends: Ids = edges.target if axis else edges.source
     found = place.find(ends)
     if len(found) and int(found.min()) < 0:
         row = int(np.argmin(found))
-        where = f"{edges.path}, row {edges.line[row]}, column {axis!r}"
+        if len(found) > 1 and int(found.max()) < 0:
+            raise ValueError(
+                f"{edges.path}, column {edges.columns[axis]}: must name nodes of {feature_path}, "
+                f"got no id in common (the first is {short(str(ends[0]))!r}, "
+                f"there {short(str(place.ids[0]))!r})"
+            )
+        where = f"{edges.path}, row {edges.line[row]}, column {edges.columns[axis]}"
         raise ValueError(
             f"{where}: the node must have features in {feature_path}, got {short(str(ends[row]))!r}"
         )

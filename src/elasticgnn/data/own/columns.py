@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     import pyarrow
 
 LARGEST = float(np.finfo(np.float32).max)
+MONTH = r"(jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]{0,6}\.?"
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .*)?"
     r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+    rf"|\d{{1,2}}\.?[-/ ]?{MONTH}[-/ ,]{{1,2}}\d{{2,4}}|{MONTH}[-/ ]\d{{1,2}},? \d{{4}}"
+    rf"|{MONTH}[-/ ](19|20)\d\d",
+    re.IGNORECASE,
 )
 WRITTEN_OUT = re.compile(
     r"[-+]?\d{1,3}([, '\u00a0]\d{3})+(\.\d+)?|[-+]?\d{1,3}(\.\d{3})+(,\d+)?"

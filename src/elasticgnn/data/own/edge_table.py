@@ -55,6 +55,7 @@ def read_edge_table(path: Path, layout: TableLayout = USUAL) -> EdgeRows:
         weights,
         table.line,
         notes=(*table.notes, *notes, *unused_columns(table, {source, target, weight})),
+        columns=(table.column_name(source), table.column_name(target)),
     )
 
 
@@ -108,7 +109,8 @@ def edges_of_columns(
         return None
     line = range(first_row, first_row + content.num_rows)
     notes = unused_columns(table, {source, target, weight})
-    return EdgeRows(path, ends[0], ends[1], weights, line, notes=notes)
+    columns = (table.column_name(source), table.column_name(target))
+    return EdgeRows(path, ends[0], ends[1], weights, line, notes=notes, columns=columns)
 
 
 def typed_ids(column: pyarrow.ChunkedArray) -> Ids | None:

@@ -36,7 +36,8 @@ class TableLayout:
                 ) from None
         if (self.source is None) != (self.target is None):
             raise ValueError(
-                "source and target column must be named together, got only "
+                "source and target column must be named together (--source-column and "
+                "--target-column), got only "
                 f"{short(str(self.source or self.target))!r}"
             )
 

@@ -28,6 +28,7 @@ class EdgeRows:
     line: Sequence[int]
     nodes: Ids | None = None  # every node, when the file itself lists them
     notes: tuple[str, ...] = ()
+    columns: tuple[str, str] = ("'source'", "'target'")  # of both ends, as messages name them
 
 
 @dataclass(frozen=True, eq=False)

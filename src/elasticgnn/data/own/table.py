@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from elasticgnn.data.own.sheet import FREE_CELLS, SHEETS, read_sheet
 from elasticgnn.data.own.text import (
     DELIMITERS,
+    EXCEL_SIGN,
     find_delimiter,
     pointed_thousands,
     read_text,
@@ -102,6 +103,8 @@ def read_lines(path: Path, encoding: str | None = None) -> Table:
     text, notes = read_text(path, encoding)
     text = without_comments(text) if ending == ".txt" else text
     delimiter = find_delimiter(text, DELIMITERS[ending])
+    first = text.split("\n", 1)[0].strip(" \r")
+    text = "\n" + text.partition("\n")[2] if EXCEL_SIGN.fullmatch(first) else text
     rows, line = split_text(path, text, delimiter)
     if not rows:
         raise ValueError(f"{path} must have rows, got only blank lines")

@@ -20,6 +20,7 @@ PACKED = (".gz", ".zip")
 WHITE = frozenset(b"\t\n\r\f\v")
 OF_MACS = "__MACOSX/"  # where Macs keep what no other system wants to know of a file
 POINTED = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+EXCEL_SIGN = re.compile(r"sep=[;,\t]", re.IGNORECASE)  # a first line that tells Excel the delimiter
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 
 
@@ -102,8 +103,11 @@ def decoded(path: Path, content: bytes, encoding: str) -> str:
 
 
 def find_delimiter(text: str, usual: str) -> str:
-    """What separates columns: the usual sign, or else what the first row has instead of it."""
+    """What separates columns: what a line for Excel names, the usual sign, or else what the first
+    row has instead of it."""
     first = next((line for line in text.splitlines() if line.strip()), "")
+    if EXCEL_SIGN.fullmatch(first):
+        return first[4]
     if usual in first:
         return usual
     return next((sign for sign in (";", "\t", ",") if sign in first), usual)

@@ -38,4 +38,4 @@ def describe(family: str, ranked: list[Outcome], judges: Judges) -> Entry:
     seen = judges.estimate(judges.said_by(best)) if is_judged else None
     deviation = float(np.nanstd(best.scores))
     settings, members = best.candidate.settings, best.members
-    return Entry(family, settings, best.mean, deviation, len(own), seen, members)
+    return Entry(family, settings, best.mean, deviation, len(own), seen, members, len(best.scores))

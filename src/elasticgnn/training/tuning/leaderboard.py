@@ -24,7 +24,8 @@ class Estimate:
 class Entry:
     """The best settings of a family by cross-validation, and their measure on the judges.
 
-    members: networks that differ in seed and whose mean is meant.
+    members: networks that differ in seed and whose mean is meant; folds: those it was measured on.
+    A family below the median of the first fold is given up there and stands behind all others.
     """
 
     family: str
@@ -34,6 +35,7 @@ class Entry:
     tried: int
     held_out: Estimate | None = None
     members: int = 1
+    folds: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,7 +98,7 @@ function trainedOn({ about, classes, evidence, numbers }) {
 function leaderboard({ evidence, numbers }) {
   if (!evidence.leaderboard) return null;
   const rows = evidence.leaderboard.map((entry, place) => {
-    const line = row(entry.members > 1 ? `${entry.members} x ${entry.family}` : entry.family, String(entry.tried), `${measured(evidence.metric, entry.validation)} ± ${spread(evidence.metric, entry.deviation)}`,
+    const line = row(entry.members > 1 ? `${entry.members} x ${entry.family}` : entry.family, String(entry.tried), `${measured(evidence.metric, entry.validation)} ${entry.folds === 1 ? "(one fold)" : `± ${spread(evidence.metric, entry.deviation)}`}`,
       entry.held_out ? between(evidence.metric, entry.held_out) : "–", entry.held_out ? intervalBar(entry.held_out, evidence) : "");
     if (place === 0) line.className = "winner";
     return line;
