@@ -172,9 +172,7 @@ ODD = {
         Refused("without separators or units"),
     ),
     "ids alone": odd("features", "id,name\nann,\nbob,\ncy,\ndan,\n", Refused("columns of numbers")),
-    "ids with a point": odd(
-        "features", "id,a\n1.0,2\n2.0,3\n", Refused("the node must have features")
-    ),
+    "ids with a point": odd("features", "id,a\n1.0,2\n2.0,3\n", Refused("there '1.0'")),
     # what labels hold
     "several classes in a cell": odd(
         "labels", "id,label\nann,a\nbob,b\ncy,a|b\n", "read as one class each"
