@@ -47,6 +47,24 @@ def test_a_defect_is_one_line_with_the_details_in_a_file(broken, capsys):
     details.unlink()
 
 
+@pytest.mark.parametrize("after", [ImportError, ValueError])
+def test_an_interrupt_that_a_library_took_for_its_own_failure_is_one(after, monkeypatch, capsys):
+    def fail():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:  # as compiled modules do while they are loaded
+            raise ImportError("initialization failed") from error
+
+    def fail_again():
+        try:
+            fail()
+        except ImportError:
+            raise after("not installed") from None
+
+    monkeypatch.setattr("elasticgnn.cli.doctor.examine", fail_again)
+    assert run(["doctor"], capsys) == (130, "", "interrupted\n")
+
+
 @pytest.mark.parametrize("place", [0, 1])
 def test_debug_shows_the_traceback_wherever_it_stands(broken, place):
     arguments = ["doctor"]

@@ -11,7 +11,7 @@ from elasticgnn.versions import package_version
 with optional_imports():
     import typer
 
-from elasticgnn.cli.last_net import report_unforeseen
+from elasticgnn.cli.last_net import report_unforeseen, was_interrupted
 from elasticgnn.cli.say import say
 from elasticgnn.cli.streams import prepare_streams
 from elasticgnn.files import one_line
@@ -95,6 +95,9 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if debug:
             raise
+        if was_interrupted(error):
+            say("interrupted", file=sys.stderr)
+            raise SystemExit(INTERRUPTED) from None
         if not isinstance(error, ValueError | OSError | MissingExtraError):
             raise SystemExit(report_unforeseen(error, words)) from None
         say(f"error: {one_line(str(error))}", file=sys.stderr)

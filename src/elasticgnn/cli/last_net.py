@@ -16,6 +16,16 @@ PACKAGES = ("elasticgnn", "torch", "numpy", "scipy")
 UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
 
 
+def was_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is what led to the error.
+
+    A compiled module that is interrupted while it is loaded says that it could not be loaded.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def report_unforeseen(error: BaseException, arguments: list[str]) -> int:
     """Says what failed and where the details are; the exit code."""
     reason = "not enough memory" if isinstance(error, MemoryError) else one_line(str(error))[:300]
