@@ -71,7 +71,7 @@ def refuse_options(given: Sequence[str]) -> None:
 
 def check_alone(data: str, checkpoint: Path | None) -> None:
     """Refuses several processes, and a checkpoint, for what is not a partition folder."""
-    from elasticgnn.distributed.group import is_launched
+    from elasticgnn.distributed.launch import is_launched
 
     if is_launched():  # each would train all of it, and all would write the same file
         raise ValueError(f"data must be a partition folder for several processes, got {data}")

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from elasticgnn.distributed.transport import talking
+
 
 def check_same(what: str, content: str, group: Any = None) -> None:
     """Refuses a group in which a process has another `content`; all processes call it together."""
@@ -16,7 +18,8 @@ def check_same(what: str, content: str, group: Any = None) -> None:
     digest = hashlib.sha256(content.encode()).digest()
     own = torch.frombuffer(bytearray(digest), dtype=torch.uint8)
     every = [torch.empty_like(own) for _ in range(dist.get_world_size(group))]
-    dist.all_gather(every, own, group=group)
+    with talking:
+        dist.all_gather(every, own, group=group)
     others = [str(rank) for rank, one in enumerate(every) if not torch.equal(one, every[0])]
     if others:
         raise ValueError(

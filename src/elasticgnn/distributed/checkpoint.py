@@ -14,6 +14,7 @@ from torch import Tensor
 
 from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.distributed.graph import DistributedGraph
+from elasticgnn.distributed.transport import talking
 from elasticgnn.extras import optional_imports
 from elasticgnn.files import write_whole
 from elasticgnn.nn import ModelSettings
@@ -79,10 +80,12 @@ def shared_bytes(content: bytes, graph: DistributedGraph) -> bytes:
         return content
     group = graph.exchange.group
     first, size = global_rank(0, group), torch.tensor([len(content)])
-    dist.broadcast(size, first, group=group)
+    with talking:
+        dist.broadcast(size, first, group=group)
     box = torch.empty(int(size), dtype=torch.uint8)
     if graph.rank == 0 and content:
         box = torch.frombuffer(bytearray(content), dtype=torch.uint8)
     if len(box):
-        dist.broadcast(box, first, group=group)
+        with talking:
+            dist.broadcast(box, first, group=group)
     return box.numpy().tobytes()

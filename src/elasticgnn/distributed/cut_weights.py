@@ -13,6 +13,7 @@ from torch import Tensor
 from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.distributed.exchange import HaloExchange
 from elasticgnn.distributed.local import LocalEdges
+from elasticgnn.distributed.transport import talking
 
 
 def check_cut_weights(weight: Tensor, local: LocalEdges, exchange: HaloExchange) -> None:
@@ -24,10 +25,12 @@ def check_cut_weights(weight: Tensor, local: LocalEdges, exchange: HaloExchange)
         own = values[torch.from_numpy(edges)]
         boxes.append((q, edges, own, torch.empty_like(own)))
         peer = global_rank(q, exchange.group)
-        work.append(dist.irecv(boxes[-1][3], peer, exchange.group))
-        work.append(dist.isend(own, peer, exchange.group))
-    for one in work:
-        one.wait()
+        with talking:
+            work.append(dist.irecv(boxes[-1][3], peer, exchange.group))
+            work.append(dist.isend(own, peer, exchange.group))
+    with talking:
+        for one in work:
+            one.wait()
     for q, edges, own, theirs in boxes:
         apart = np.flatnonzero((own != theirs).numpy())
         if len(apart):

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.distributed.shared_boxes import SharedBoxes
+from elasticgnn.distributed.transport import talking
 from elasticgnn.kernels import native as kernels
 
 native: Any = kernels
@@ -53,11 +54,12 @@ class HaloExchange:
         for boxes in self.shared.values():
             boxes.next_exchange()
         arriving = self._arriving(rows, width)
-        work = [
-            dist.irecv(one.packed, global_rank(q, self.group), self.group)
-            for q, one in arriving.items()
-            if one.packed is not None
-        ]
+        with talking:
+            work = [
+                dist.irecv(one.packed, global_rank(q, self.group), self.group)
+                for q, one in arriving.items()
+                if one.packed is not None
+            ]
         outbox = []
         for q, index in self.send.items():  # receivers wait already when the rows set out
             if q in self.shared:
@@ -65,7 +67,8 @@ class HaloExchange:
             else:
                 outbox.append(packed_rows(rows, index, width))
                 to = global_rank(q, self.group)
-                work.append(dist.isend(outbox[-1], to, self.group))
+                with talking:
+                    work.append(dist.isend(outbox[-1], to, self.group))
             self.count["rows"] += len(index)
             self.count["bytes"] += len(index) * width * rows.element_size()
         return Pending(list(arriving.values()), outbox, work)
@@ -108,8 +111,9 @@ class Pending:
 
     def finish(self) -> None:
         """Waits, and writes the rows that came into the halo."""
-        for work in self.work:
-            work.wait()
+        with talking:
+            for work in self.work:
+                work.wait()
         for one in self.arriving:
             unpack(one)
         self.work.clear()

@@ -19,6 +19,7 @@ from elasticgnn.distributed.exchange import HaloExchange
 from elasticgnn.distributed.local import LocalEdges, build_local
 from elasticgnn.distributed.part import Part, cut_parts, ranks_of_parts
 from elasticgnn.distributed.shared_boxes import share_boxes
+from elasticgnn.distributed.transport import talking
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
 
@@ -189,7 +190,8 @@ def largest(value: N, processes: int, group: Any) -> N:
     if processes == 1:
         return value
     found = torch.tensor([value], dtype=torch.float64)
-    dist.all_reduce(found, dist.ReduceOp.MAX, group=group)
+    with talking:
+        dist.all_reduce(found, dist.ReduceOp.MAX, group=group)
     return type(value)(found)
 
 

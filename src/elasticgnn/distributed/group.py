@@ -12,18 +12,16 @@ from typing import Any
 
 import torch.distributed as dist
 
+from elasticgnn.distributed.launch import Launch, is_launched, meeting_seconds, read_launch
+from elasticgnn.distributed.transport import PeerFailure, first_line, talking
+
 c10d: Any = dist  # its stores have no types
 PROBE_SECONDS = 5.0
-MEETING_VARIABLE = "ELASTICGNN_MEETING_SECONDS"  # how long to wait for the other processes
+RETRY_SECONDS = 0.1
 
 
 class LostProcess(OSError):
     """Another process of the group ended or cannot be reached any more."""
-
-
-def is_launched() -> bool:
-    """Whether torchrun (or something like it) started this process as one of several."""
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 @contextmanager
@@ -42,36 +40,35 @@ def process_group(timeout: float | None = None) -> Iterator[tuple[int, int]]:
     if not is_launched():
         yield 0, 1
         return
-    if timeout is None:
-        timeout = float(os.environ.get(MEETING_VARIABLE, "60"))
-    rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    meeting = meet(rank, count, timeout)
-    dist.init_process_group(
-        "gloo",
-        store=c10d.PrefixStore("gloo", meeting),
-        rank=rank,
-        world_size=count,
-        timeout=timedelta(seconds=max(timeout, 300.0)),
-    )
+    timeout, launch = meeting_seconds() if timeout is None else timeout, read_launch()
+    rank, count = launch.rank, launch.processes
+    meeting = meet(launch, timeout)
     try:
+        with talking:
+            dist.init_process_group(
+                "gloo",
+                store=c10d.PrefixStore("gloo", meeting),
+                rank=rank,
+                world_size=count,
+                timeout=timedelta(seconds=max(timeout, 300.0)),
+            )
         yield rank, count
-    except RuntimeError as error:
-        if not is_about_peers(error):
-            raise
-        raise LostProcess(who_is_lost(meeting, rank, count, error)) from None
-    dist.barrier()
+        with talking:
+            dist.barrier()
+    except (PeerFailure, dist.DistError) as error:
+        raise LostProcess(who_is_lost(meeting, launch, error)) from None
     dist.destroy_process_group()
 
 
-def meet(rank: int, count: int, timeout: float) -> Any:
+def meet(launch: Launch, timeout: float) -> Any:
     """A store that all processes have reached, after each has called all others."""
-    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    own_store = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+    rank, count, address, port, attempt, keeps_store = launch
     limit = timedelta(seconds=timeout)
     try:
-        store = c10d.TCPStore(address, port, count, own_store, limit, wait_for_workers=False)
-    except (RuntimeError, dist.DistError) as error:
+        if not keeps_store:  # torch would print its stack
+            reach(address, port, timeout)
+        store = c10d.TCPStore(address, port, count, keeps_store, limit, wait_for_workers=False)
+    except (OSError, RuntimeError) as error:
         raise OSError(
             f"process {rank} of {count} cannot reach the meeting point {address}:{port} "
             f"within {timeout:g} s ({first_line(error)})"
@@ -79,6 +76,19 @@ def meet(rank: int, count: int, timeout: float) -> Any:
     meeting = c10d.PrefixStore(f"elasticgnn/{attempt}", store)
     call_everyone(meeting, rank, count, timeout)
     return meeting
+
+
+def reach(address: str, port: int, timeout: float) -> None:
+    """Returns when somebody answers there; the last OSError after so many seconds."""
+    end = time.monotonic() + timeout
+    while True:
+        left = end - time.monotonic()
+        try:
+            return socket.create_connection((address, port), max(left, RETRY_SECONDS)).close()
+        except OSError:
+            if left < RETRY_SECONDS:
+                raise
+        time.sleep(RETRY_SECONDS)
 
 
 def call_everyone(store: Any, rank: int, count: int, timeout: float) -> None:
@@ -96,20 +106,29 @@ def call_everyone(store: Any, rank: int, count: int, timeout: float) -> None:
                     f"from process {rank} on {socket.gethostname()}: {error.strerror or error}"
                 ) from None
         store.set(f"called/{rank}", "1")
-        store.wait([f"called/{other}" for other in range(count)], timedelta(seconds=timeout))
+        for other in range(count):  # its door stays open until all have called
+            wait_for(
+                store, f"called/{other}", timeout, f"process {other} of {count} left the group"
+            )
 
 
 def place_of(store: Any, other: int, count: int, timeout: float) -> tuple[str, int, str]:
     """Host, port and name of another process; OSError if it does not appear in time."""
-    try:
-        store.wait([f"where/{other}"], timedelta(seconds=timeout))
-    except RuntimeError:
-        raise OSError(
-            f"process {other} of {count} did not appear within {timeout:g} s: it was not started, "
-            "or its host cannot reach the meeting point"
-        ) from None
+    absent = (
+        f"process {other} of {count} did not appear within {timeout:g} s: it was not started, "
+        "or its host cannot reach the meeting point"
+    )
+    wait_for(store, f"where/{other}", timeout, absent)
     host, port, name = store.get(f"where/{other}").decode().split()
     return host, int(port), name
+
+
+def wait_for(store: Any, key: str, timeout: float, otherwise: str) -> None:
+    """Returns when the key is there; an OSError that says `otherwise` if it does not come."""
+    try:
+        store.wait([key], timedelta(seconds=timeout))
+    except RuntimeError:
+        raise OSError(otherwise) from None
 
 
 def own_address() -> str:
@@ -121,10 +140,11 @@ def own_address() -> str:
         return str(probe.getsockname()[0])
 
 
-def who_is_lost(store: Any, rank: int, count: int, error: BaseException) -> str:
+def who_is_lost(store: Any, launch: Launch, error: BaseException) -> str:
     """Survivors sign in; whoever has not after a second is named."""
+    rank, count = launch.rank, launch.processes
     missing = [0]  # the store went down with the process that held it
-    if is_meeting_open():  # asked before torch asks: it would print its stack
+    if is_meeting_open(launch):  # asked before torch asks: it would print its stack
         with suppress(RuntimeError):
             store.set(f"survived/{rank}", "1")
             time.sleep(1.0)
@@ -133,23 +153,10 @@ def who_is_lost(store: Any, rank: int, count: int, error: BaseException) -> str:
     return f"process {rank} of {count} lost contact with process {names}: {first_line(error)}"
 
 
-def is_meeting_open() -> bool:
+def is_meeting_open(launch: Launch) -> bool:
     """Whether somebody answers at the meeting point."""
-    place = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
     try:
-        socket.create_connection(place, PROBE_SECONDS).close()
+        socket.create_connection((launch.address, launch.port), PROBE_SECONDS).close()
     except OSError:
         return False
     return True
-
-
-def is_about_peers(error: RuntimeError) -> bool:
-    """Whether the transport says it, and not a computation."""
-    words = ("gloo", "connection", "peer", "timed out", "socket")
-    return isinstance(error, dist.DistError) or any(word in str(error).lower() for word in words)
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error's message, at most 200 letters."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from elasticgnn.distributed.agreement import global_rank
 from elasticgnn.distributed.graph import DistributedGraph, row_sums
+from elasticgnn.distributed.transport import talking
 
 
 def sum_over_parts(own: Tensor, graph: DistributedGraph) -> Tensor:
@@ -20,14 +21,16 @@ def sum_over_parts(own: Tensor, graph: DistributedGraph) -> Tensor:
     group = graph.exchange.group
     total = own.new_zeros(own.shape[1:])
     if graph.rank > 0:
-        dist.recv(total, global_rank(graph.rank - 1, group), group=group)
+        with talking:
+            dist.recv(total, global_rank(graph.rank - 1, group), group=group)
     for row in own:
         total = total + row
     if graph.processes == 1:
         return total
-    if graph.rank + 1 < graph.processes:
-        dist.send(total, global_rank(graph.rank + 1, group), group=group)
-    dist.broadcast(total, global_rank(graph.processes - 1, group), group=group)
+    with talking:
+        if graph.rank + 1 < graph.processes:
+            dist.send(total, global_rank(graph.rank + 1, group), group=group)
+        dist.broadcast(total, global_rank(graph.processes - 1, group), group=group)
     return total
 
 

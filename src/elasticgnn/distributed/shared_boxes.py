@@ -21,6 +21,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from elasticgnn.distributed.agreement import global_rank
+from elasticgnn.distributed.transport import PeerFailure, talking
 from elasticgnn.kernels import native as kernels
 
 native: Any = kernels
@@ -72,9 +73,9 @@ class SharedBoxes:
         end = time.monotonic() + PATIENCE
         while number > 0 and not native.halo_await(word, number, LOOK):
             if not self._other_lives():
-                raise RuntimeError("connection closed by peer: its process ended")
+                raise PeerFailure("connection closed by peer: its process ended")
             if time.monotonic() > end:
-                raise RuntimeError(f"peer timed out: it did not come within {PATIENCE:g} s")
+                raise PeerFailure(f"peer timed out: it did not come within {PATIENCE:g} s")
 
     def _other_lives(self) -> bool:
         """Whether the other process holds its lock: the kernel opens it when a process ends."""
@@ -124,11 +125,12 @@ def share_boxes(others: Iterable[int], rank: int, group: Any) -> dict[int, Share
 
 def exchange(send: dict[int, Tensor], receive: dict[int, Tensor], group: Any) -> None:
     """Messages to and from other processes."""
-    work = [dist.irecv(box, global_rank(q, group), group) for q, box in receive.items()]
-    work += [dist.isend(box, global_rank(q, group), group) for q, box in send.items()]
-    for one in work:
-        if one is not None:
-            one.wait()
+    with talking:
+        work = [dist.irecv(box, global_rank(q, group), group) for q, box in receive.items()]
+        work += [dist.isend(box, global_rank(q, group), group) for q, box in send.items()]
+        for one in work:
+            if one is not None:
+                one.wait()
 
 
 def make_offer() -> tuple[Tensor, list[int]]:
