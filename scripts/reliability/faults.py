@@ -134,7 +134,7 @@ def on_full_disk(command: Command, folder: Path) -> dict[str, Any]:
     ended = run(list(command.arguments), folder, before=full_disk)
     if command.goes_on:  # what is half done must be finished by the next call
         again = run(list(command.arguments), folder)
-        return {"refused": ended.is_one_line, "kept": again.code == 0}
+        return {"refused": ended.is_refused_after_progress, "kept": again.code == 0}
     return refused(ended, output, before)
 
 

@@ -23,6 +23,7 @@ LOADED = (
     *("torch_geometric.nn", "elasticgnn.cli.__main__", "elasticgnn.solver", "elasticgnn.attack"),
     *("elasticgnn.training", "elasticgnn.distributed", "elasticgnn.experiment"),
     *("elasticgnn.report.page", "elasticgnn.data", "matplotlib.figure", "rich.progress"),
+    "concurrent.futures.process",
 )
 
 
@@ -53,6 +54,13 @@ class Ended:
     def is_one_line(self) -> bool:
         """Whether it was refused with exit code 2 and one line."""
         return self.code == 2 and len(self.errors.strip().splitlines()) == 1
+
+    @property
+    def is_refused_after_progress(self) -> bool:
+        """Whether one line with exit code 2 ended it, after lines of progress at most."""
+        *progress, last = self.errors.strip().splitlines() or [""]
+        plain = not any("error" in line or "Traceback" in line for line in progress)
+        return self.code == 2 and last.startswith("error: ") and plain
 
 
 def no_change() -> None:
