@@ -179,7 +179,7 @@ def test_robustness_shows_transfer_adaptive_and_worst_rows(run, monkeypatch, tmp
     assert ("gcn", "all", "worst") in seen
     assert (tmp_path / "plot.png").stat().st_size > 1000
     again = run(*words)
-    assert "seed 0" not in again.stderr  # all rows were there
+    assert "seed 0, " not in again.stderr  # all rows were there; training is told as "seed 0: "
     assert "worst" in again.stdout
     assert "20 %" in again.stdout
 

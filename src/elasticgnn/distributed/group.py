@@ -18,6 +18,7 @@ from elasticgnn.distributed.transport import PeerFailure, first_line, talking
 c10d: Any = dist  # its stores have no types
 PROBE_SECONDS = 5.0
 RETRY_SECONDS = 0.1
+LAST_BREATH = 0.5  # a killed process loses its connections before its open port
 
 
 class LostProcess(OSError):
@@ -144,6 +145,7 @@ def who_is_lost(store: Any, launch: Launch, error: BaseException) -> str:
     """Survivors sign in; whoever has not after a second is named."""
     rank, count = launch.rank, launch.processes
     missing = [0]  # the store went down with the process that held it
+    time.sleep(LAST_BREATH)
     if is_meeting_open(launch):  # asked before torch asks: it would print its stack
         with suppress(RuntimeError):
             store.set(f"survived/{rank}", "1")
