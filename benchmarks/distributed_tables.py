@@ -73,19 +73,6 @@ def pages(record: Record) -> str:
     )
 
 
-def other_runs(record: Record) -> str:
-    """Runs of the speed job beside the one of the tables: gains by the clock, and waiting."""
-    job, said = record["speed"], []
-    for run in job.get("other_runs", ()):
-        gains = " and ".join(f"{run['ratios'][width]['wall']:.2f}" for width in widths_of(job))
-        waits = " and ".join(f"{100 * run['waited'][width]:.0f} %" for width in widths_of(job))
-        said.append(f"{gains} at {run['revision'][:7]} (two processes waited {waits} of the time)")
-    return (
-        f"The roads of these tables were measured at {job['environment']['revision'][:7]}. Other "
-        f"runs, d = {' and '.join(widths_of(job))}, by the clock: {'; '.join(said) or 'none'}."
-    )
-
-
 def choice(record: Record) -> str:
     """Narrow rows on one machine: the plain operator of one process against two processes."""
     width = widths_of(record["physics"])[0]
@@ -153,7 +140,6 @@ def kills(record: Record) -> str:
 TABLES = {
     "choice": choice,
     "speed": speed,
-    "other-runs": other_runs,
     "shares": shares,
     "pages": pages,
     "memory": memory,
