@@ -14,7 +14,7 @@ from elasticgnn.solver.geometry import Geometry
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.measure import measure
 from elasticgnn.solver.precise import PreciseSystem, twofold_curvature
-from elasticgnn.solver.products import ExactProducts
+from elasticgnn.solver.products import EPS, ExactProducts
 from elasticgnn.solver.twofold import TwofoldMatrix, over, plus, times, twofold_operator
 from marks import needs_kernels
 from solver_signals import chain
@@ -203,6 +203,32 @@ def test_exact_products_measure_the_same_with_less_rounding():
     assert abs(plain.objective - exact.objective) <= plain.rounding
     assert abs(plain.gap - exact.gap) <= plain.rounding
     assert exact.rounding < plain.rounding
+
+
+def exact_product(rows, signal):
+    return [sum(k * f for k, f in zip(row, signal, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("normalization", ["none", "degree"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_errors_of_exact_products_are_within_what_they_say(order, normalization):
+    """A bound that promises too much would certify what is not; the signal nearly cancels."""
+    graph = weighted(12, 5, normalization)
+    rng = np.random.default_rng(7)
+    signal = 1 + 1e-9 * rng.normal(size=(12, 1))
+    signal[0] = 1000 / 3  # float64 cannot hold its distances to the others
+    instance = build_instance(
+        torch.from_numpy(signal), graph, ElasticPenalty(0.3, 0.2), None, order
+    )
+    flow = rng.normal(size=(instance.num_rows, 1))
+    rows, products = exact_operator(graph, order), ExactProducts(instance)
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    for (found, error), unit, wanted in (
+        (products.differences(signal), 4, exact_product(rows, list(map(Fraction, signal[:, 0])))),
+        (products.divergence(flow), 1, exact_product(columns, list(map(Fraction, flow[:, 0])))),
+    ):
+        for one, room, exact in zip(found[:, 0], error[:, 0], wanted, strict=True):
+            assert abs(Fraction(one) - exact) <= unit * Fraction(EPS) * Fraction(room)
 
 
 def test_equal_labels_are_one_piece():
