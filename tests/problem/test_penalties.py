@@ -12,7 +12,7 @@ from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.nn import EMP, ModelSettings
 from elasticgnn.operator import explain_route
 from elasticgnn.problem import PENALTIES
-from elasticgnn.problem.penalties.base import EdgePenalty
+from elasticgnn.problem.penalties.base import EdgePenalty, share_inside
 from elasticgnn.problem.penalties.registry import CONVEX_NORMS, FORMS, penalty_by_name
 from marks import needs_kernels
 from own_penalties import CertifiedHuber, Huber
@@ -254,3 +254,10 @@ def test_no_list_of_penalties_stands_beside_the_registry():
         for line in lists_of_penalties(ast.parse(path.read_text()))
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("as_strength", [float, torch.tensor])
+def test_nothing_is_kept_inside_a_ball_without_radius(as_strength):
+    dual = torch.zeros(2, 3)
+    assert share_inside(dual, as_strength(0.0)) == 0
+    assert share_inside(dual, as_strength(0.5)) == 1

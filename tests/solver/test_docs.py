@@ -60,6 +60,18 @@ def test_page_tells_what_the_record_of_certificates_holds():
     assert told in " ".join(PAGE.split())
 
 
+def test_page_tells_what_the_record_of_sparse_systems_holds():
+    total = json.loads((RECORDS / "certificate_sparse.json").read_text())["total"]
+    whole, certified = total["unlimited"], total["unlimited_certified"]
+    told = (
+        f"holds {total['problems']:,} so, {total['outside']:,} of them also with cvxpy: "
+        f"no violation, {certified:,} of {whole:,} without a limit of steps certified "
+        f"({100 * certified / whole:.1f} %), {total['unlimited_at_floor']} at the rounding floor."
+    )
+    assert total["violations"] == 0
+    assert told in " ".join(PAGE.split())
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """The files that the commands of the page name."""

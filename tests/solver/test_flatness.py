@@ -109,3 +109,23 @@ def test_many_channels_with_gaps_are_certified(order, lambda1):
     penalty = ElasticPenalty(lambda1, 1e-4, "l21")
     solution = minimise(x, GRIDS["grid"], penalty, data_weight=(seen > 0).double(), order=order)
     assert solution.certified
+
+
+def test_pieces_are_those_of_the_same_strength_written_otherwise():
+    truth = np.zeros((30, 2))
+    truth[10:], truth[20:] = [10.0, 1.0], [10.02, 1.02]
+    x = torch.from_numpy(truth + 0.001 * np.random.default_rng(37).normal(size=truth.shape))
+    strong, options = 2.0**14, {"rtol": 1e-6, "method": "interior"}
+    plain = minimise(x, chain(30), ElasticPenalty(0.05, 0.0, "l1"), **options)
+    strength = torch.full((2,), strong, dtype=torch.float64)
+    penalty = ElasticPenalty(0.05 / strong, 0.0, "l1")
+    other = minimise(x, chain(30), penalty, channel_strength=strength, **options)
+    assert torch.equal(other.pieces(), plain.pieces())
+
+
+def test_data_that_nothing_smooths_have_all_their_freedom():
+    x = torch.tensor([[0.0, 1.0], [0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
+    seen = torch.tensor([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    for norm in ("l1", "l21"):
+        found = minimise(x, chain(3), ElasticPenalty(0.0, 0.0, norm), data_weight=seen)
+        assert found.degrees_of_freedom() == 5

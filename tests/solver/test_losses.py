@@ -144,6 +144,12 @@ def test_slopes_and_rises_are_those_of_the_value(loss):
     assert bool(((low <= t + 1e-9) & (t <= high + 1e-9)).all())
 
 
+def test_the_squared_loss_is_the_level_at_the_ends_of_its_interval():
+    x, level = np.array([0.0, -3.0, 7.0]), np.array([0.5, 2.0, 0.0])
+    for end in Squared().sublevel(x, level):
+        np.testing.assert_allclose(Squared().value(end, x), level, rtol=1e-12)
+
+
 @pytest.mark.parametrize("loss", [Huber(0.5), Quantile(0.3)], ids=lambda loss: loss.name)
 @pytest.mark.parametrize("unit", [2.0**-400, 2.0**400])
 def test_the_unit_of_the_data_changes_nothing_but_the_unit(loss, unit):
@@ -198,6 +204,16 @@ def test_a_strength_per_row_is_a_weight_of_the_edge(method):
     weighted = minimise(x, graph.with_weight(strength), penalty, method=method)
     assert given.certified
     torch.testing.assert_close(given.value, weighted.value)
+
+
+def test_the_papers_steps_are_short_enough_for_strong_rows():
+    graph, x = chain(20), observations(Squared(), (20,))
+    strength, penalty = torch.full((19,), 100.0), ElasticPenalty(0.01, 0.01)
+    options = {"row_strength": strength, "rtol": 1e-9}
+    paper = minimise(x, graph, penalty, method="papc", max_steps=20_000, **options)
+    assert paper.certified, paper.summary()
+    other = minimise(x, graph, penalty, **options)
+    torch.testing.assert_close(paper.value, other.value, atol=1e-3, rtol=0)
 
 
 def test_a_strength_per_channel_is_a_strength_of_its_own_where_channels_are_alone():

@@ -14,7 +14,7 @@ from elasticgnn.solver.geometry import Geometry
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.measure import measure
 from elasticgnn.solver.precise import PreciseSystem, twofold_curvature
-from elasticgnn.solver.products import EPS, ExactProducts
+from elasticgnn.solver.products import EPS, ExactProducts, PlainProducts
 from elasticgnn.solver.twofold import TwofoldMatrix, over, plus, times, twofold_operator
 from marks import needs_kernels
 from solver_signals import chain
@@ -164,6 +164,9 @@ def test_method_and_reason_say_that_float64_did_not_do():
     assert (solution.method, solution.certified) == ("precise", True)
     assert "float64 has too few digits" in solution.reason
     assert "precise" in solution.summary()
+    for most in (0, 1, 30):
+        few = minimise(x, graph, ElasticPenalty(0.3, 0.0), order=2, rtol=1e-4, max_steps=most)
+        assert few.steps <= most
 
 
 def test_precise_can_be_asked_for_and_refuses_what_is_too_large():
@@ -229,6 +232,23 @@ def test_errors_of_exact_products_are_within_what_they_say(order, normalization)
     ):
         for one, room, exact in zip(found[:, 0], error[:, 0], wanted, strict=True):
             assert abs(Fraction(one) - exact) <= unit * Fraction(EPS) * Fraction(room)
+
+
+def test_errors_at_a_hub_are_within_what_float64_says():
+    """Ten thousand times 0.1 has lost four digits, and so has the hub's own entry of K."""
+    nodes, hub = 10_001, 1
+    leaves = [i for i in range(nodes) if i != hub]
+    weight = torch.full((nodes - 1,), 0.1, dtype=torch.float64)
+    index = torch.tensor([[hub] * len(leaves), leaves])
+    graph = Graph.from_edge_index(index, nodes, weight, undirected=True, normalization="none")
+    signal = np.full((nodes, 1), 1.0)
+    signal[hub] = 1e6
+    instance = build_instance(torch.from_numpy(signal), graph, ElasticPenalty(1.0, 0.0), None, 1)
+    found, error = PlainProducts(instance).differences(signal)
+    exact = (nodes - 1) * Fraction(0.1) * (10**6 - 1)
+    wrong = abs(Fraction(found[hub, 0]) - exact)
+    assert wrong > 100 * Fraction(EPS) * exact
+    assert wrong <= 4 * Fraction(EPS) * Fraction(error[hub, 0])
 
 
 def test_equal_labels_are_one_piece():

@@ -52,6 +52,8 @@ def freedom_of(
             "loss must be 'squared', without bounds, lasso or strengths per channel, for degrees "
             "of freedom"
         )
+    if instance.lambda1 == instance.lambda2 == 0:  # F is X, equal neighbours or not
+        return float((~(instance.is_missing | instance.unobserved)).sum())
     if instance.entrywise and instance.lambda2 == 0 and instance.is_plain:
         return float(sum(_count(instance, solution, k) for k in range(instance.x.shape[1])))
     if instance.x.size > PROBE_LIMIT:

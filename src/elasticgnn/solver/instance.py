@@ -73,7 +73,7 @@ class Instance:
     def node_weight(self) -> Array:
         """c per node (n,), where channels share it."""
         assert self.has_node_weights
-        return self.data_weight[:, 0] if self.x.shape[1] else np.ones(len(self.x))
+        return self.data_weight[:, 0]
 
     @cached_property
     def is_missing(self) -> NDArray[np.bool_]:
@@ -248,6 +248,8 @@ def _check_signal(x: Tensor, graph: Graph) -> None:
     if not isinstance(x, Tensor) or x.ndim not in (1, 2) or len(x) != graph.num_nodes:
         shape = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(f"x must be a tensor ({graph.num_nodes},) or (n, d), got {shape}")
+    if x.ndim == 2 and not x.shape[1]:
+        raise ValueError(f"x must have a channel, got shape {tuple(x.shape)}")
     if not x.is_floating_point():
         raise ValueError(f"x must be a float tensor, got {x.dtype}")
 

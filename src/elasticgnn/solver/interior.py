@@ -2,7 +2,7 @@
 
 Every step solves one system C + K' (G + lambda2 omega) K on the nodes (solver/cones.py,
 assembly.py, factor.py). It does not mind missing values, ill-conditioned trends or strengths far
-from the data's size, and takes 10 to 30 steps; its price is the factorisation.
+from the data's size, and takes 5 to 20 steps; its price is the factorisation.
 """
 
 from dataclasses import replace

@@ -28,9 +28,10 @@ from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.minimise import minimise
 from elasticgnn.solver.solution import Solution
 from elasticgnn.solver.stopping import Stop
-from elasticgnn.solver.units import LARGEST, leading_exponent, prepare
+from elasticgnn.solver.units import leading_exponent, prepare
 
 ROUNDS = 60
+LARGEST = float(np.finfo(np.float64).max)
 NOTHING = (np.empty(0), np.empty(0))  # the dynamic programme needs no start
 
 
@@ -108,8 +109,9 @@ def lambda1_max(
 
 def _of_a_forest(instance: Instance) -> Lambda1Max:
     """Exactly: only one flow has the divergence r, and it carries what each subtree leaves over."""
-    stiff = replace(prepare(instance).instance, lambda1=LARGEST, norm="l1")
-    flow = prepare(instance).units.flow_out(solve_forest(stiff, Stop(0.5), *NOTHING).flow)
+    prepared = prepare(instance)
+    stiff = replace(prepared.instance, lambda1=LARGEST, norm="l1")
+    flow = prepared.units.flow_out(solve_forest(stiff, Stop(0.5), *NOTHING).flow)
     size = np.abs(flow) if instance.entrywise else np.linalg.norm(flow, axis=1, keepdims=True)
     live = instance.row_weight > 0
     value = float((size[live] / instance.row_weight[live, None]).max(initial=0.0))

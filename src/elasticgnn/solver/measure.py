@@ -22,6 +22,7 @@ from elasticgnn.solver.node_terms import Bounds
 from elasticgnn.solver.products import PlainProducts, Products
 
 EPS = float(np.finfo(np.float64).eps)
+SHORTEST = 1e-140  # of a length that can be told from the sum of squares
 
 
 class Verdict(StrEnum):
@@ -47,14 +48,14 @@ class Measure:
 
     @property
     def relative_gap(self) -> float:
-        """gap / objective; 0 when both are 0."""
-        if self.objective > 0:
+        """gap / objective; 0 when both are 0, inf of an infinite objective."""
+        if 0 < self.objective < math.inf:
             return self.gap / self.objective
         return 0.0 if self.gap == 0 else math.inf
 
     def verdict(self, rtol: float) -> Verdict:
         """Certified to `rtol`, at the floor of rounding, or neither."""
-        if self.gap <= rtol * self.objective:
+        if self.gap <= rtol * self.objective < math.inf:
             return Verdict.CERTIFIED
         at_floor = self.gap <= 2 * self.rounding < math.inf
         return Verdict.ROUNDING_FLOOR if at_floor else Verdict.UNCERTIFIED
@@ -99,9 +100,10 @@ def _row_terms(
     omega, (delta, spread) = instance.row_weight[:, None], products.differences(signal)
     factor = instance.channel_factor
     size, reach = lengths(instance, delta * factor), lengths(instance, flow / factor)
-    value = omega * (instance.lambda1 * size + instance.lambda2 / 2 * size**2)
+    value = omega * (instance.lambda1 * size)
     conjugate = np.zeros_like(reach)
-    if instance.lambda2 > 0:
+    if instance.lambda2 > 0:  # else squares may leave the range of float64
+        value = value + omega * (instance.lambda2 / 2 * size**2)
         beyond = np.maximum(reach - instance.lambda1 * omega, 0)
         conjugate = np.divide(
             beyond**2, 2 * instance.lambda2 * omega, out=conjugate, where=omega > 0
@@ -148,7 +150,18 @@ def lengths(instance: Instance, rows: Array) -> Array:
     """The lengths of the rows in the problem's norm."""
     if instance.entrywise:
         return np.abs(rows)
-    return np.asarray(np.linalg.norm(rows, axis=1, keepdims=True))
+    size = np.linalg.norm(rows, axis=1, keepdims=True)
+    far = ~((size > SHORTEST) & (size < 1 / SHORTEST))[:, 0]
+    if far.any():
+        size[far] = _far_lengths(rows[far])
+    return np.asarray(size)
+
+
+def _far_lengths(rows: Array) -> Array:
+    """Lengths whose squares leave the range of float64."""
+    largest = np.abs(rows).max(1, keepdims=True, initial=0.0)
+    unit = np.where((largest > 0) & (largest < np.inf), largest, 1.0)
+    return np.asarray(unit * np.linalg.norm(rows / unit, axis=1, keepdims=True))
 
 
 def keep_in_ball(instance: Instance, flow: Array) -> Array:

@@ -10,7 +10,6 @@ from elasticgnn.solver.flatten import flat_strength
 from elasticgnn.solver.forest import solve_forest
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.interior import interior_point, precise_interior_point
-from elasticgnn.solver.measure import Verdict
 from elasticgnn.solver.node_terms import NodeTerms
 from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.papc import iterate
@@ -68,9 +67,9 @@ def choose(instance: Instance) -> list[Choice]:
     return [trial, Choice("interior", "the ascent stalled")]
 
 
-def last_resort(instance: Instance, last: Choice, verdict: Verdict) -> Choice | None:
-    """Twice the digits, where float64 led to no certificate and the system is small enough."""
-    if verdict is Verdict.CERTIFIED or precise.refusal(instance) is not None:
+def last_resort(instance: Instance, last: Choice) -> Choice | None:
+    """Twice the digits after float64 led to no certificate, if the system is small enough."""
+    if precise.refusal(instance) is not None:
         return None
     return Choice("precise", f"{last.reason}; float64 has too few digits for its systems")
 

@@ -171,6 +171,8 @@ def solve(
 ) -> Found:
     """The certified outcome of a method that begins at a flow (r, d) and a signal (n, d)."""
     begin, instance = time.perf_counter(), prepared.instance
+    if not len(instance.x):
+        return _nothing(prepared, stop.rtol)
     if method == "auto" and (fitted := _without_loss(prepared, stop.rtol)) is not None:
         return replace(fitted, seconds=time.perf_counter() - begin)
     plan = choose(instance) if method == "auto" else [_asked(instance, method)]
@@ -178,7 +180,8 @@ def solve(
     steps = 0
     while plan:
         choice = plan.pop(0)
-        limit = stop.max_steps if choice.steps is None else min(choice.steps, stop.last_step)
+        left = stop.last_step - steps
+        limit = left if choice.steps is None else min(choice.steps, left)
         try:
             outcome = RUN[choice.name](instance, replace(stop, max_steps=limit), *guess)
         except FactorTooLargeError as error:
@@ -193,11 +196,19 @@ def solve(
             break
         if best.measure.is_final(stop.rtol) or not plan:
             tried = choice.name == "precise" or method != "auto"
-            rest = None if tried else last_resort(instance, best.choice, best.verdict)
+            rest = None if tried else last_resort(instance, best.choice)
             plan = [] if rest is None else [rest]
     assert best is not None
     outcome = replace(best.outcome, steps=steps, interrupted=outcome.interrupted)
     return replace(best, outcome=outcome, seconds=time.perf_counter() - begin)
+
+
+def _nothing(prepared: Prepared, rtol: float) -> Found:
+    """The answer for a graph without nodes, which no method has to see."""
+    signal = prepared.instance.x
+    flow = np.zeros((prepared.instance.num_rows, signal.shape[1]))
+    choice = Choice("constant", "the graph has no nodes")
+    return Found(prepared, Outcome(signal, flow, 0), Measure(0.0, 0.0, 0.0), rtol, choice)
 
 
 def _without_loss(prepared: Prepared, rtol: float) -> Found | None:

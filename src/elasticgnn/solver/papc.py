@@ -46,16 +46,18 @@ class PaperStep:
 
 def paper_step(instance: Instance) -> PaperStep:
     """The step with the paper's sizes for order 0 and unit data weights."""
-    bound = _norm_bound(instance)
+    bound = np.float64(_norm_bound(instance))  # whose overflow is no error
     gamma = 1 / (float(instance.data_weight.max(initial=1.0)) + instance.lambda2 * bound / 2)
-    return PaperStep(instance, gamma, 1 / (gamma * bound))
+    return PaperStep(instance, float(gamma), float(1 / (gamma * bound)))
 
 
 def _norm_bound(instance: Instance) -> float:
-    """B >= ||K' omega K||: ||L|| of the graph to the power order + 1."""
-    if instance.geometry.boundary == "free":
-        return 4.0 ** (instance.order + 1)
-    return instance.graph.norm_bound ** (instance.order + 1)
+    """B >= ||K' omega K||: ||L|| to the power order + 1, times the largest strength of a row."""
+    own = instance.geometry.row_strength
+    strongest = 1.0 if own is None else float(own.max(initial=0.0))
+    free = instance.geometry.boundary == "free"
+    length = np.float64(4.0 if free else instance.graph.norm_bound)
+    return float(strongest * length ** (instance.order + 1))
 
 
 def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
@@ -76,6 +78,8 @@ def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcom
                 for _ in range(block):
                     state = step(state)
                 steps += block
+                if not np.isfinite(state.signal).all():  # no step leads back
+                    break
         except KeyboardInterrupt:
             interrupted = True
     return Outcome(state.signal, _folded(instance, state, backend), steps, interrupted)

@@ -108,11 +108,9 @@ def twofold_curvature(cones: Cones, quadratic: Array, strength: Array) -> Pair:
 
 
 def refusal(instance: Instance) -> str | None:
-    """Why this cannot serve: no loops, no rows, or a band too wide for its width squared."""
+    """Why this cannot serve: no loops, or a band too wide for its width squared."""
     if not hasattr(native, "TwofoldBand"):
         return "twice the digits need the compiled loops"
-    if not instance.num_rows:
-        return "nothing is penalised"
     channels = 1 if instance.entrywise or instance.lambda1 == 0 else instance.x.shape[1]
     size = len(instance.x) * channels
     least = np.diff(instance.operator.indptr).max(initial=1) * channels  # a row is within the band

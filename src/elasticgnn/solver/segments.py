@@ -55,7 +55,7 @@ def flat_edges(
 ) -> Tensor:
     """(m, d), or (m, 1) where channels interact: whether the dual says that an edge is flat.
 
-    `usual` (1, d) or (1, 1) is the length that differences are measured by.
+    `usual` (1, d) or (1, 1) is the length that differences of a channel are measured by.
     """
     size = graph.difference(value).detach() / usual
     share = dual / lambda1 if lambda1 > 0 else torch.ones_like(dual)

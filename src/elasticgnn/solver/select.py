@@ -118,7 +118,7 @@ def cross_validate(
         raise ValueError("x must have a value for a choice of lambda1, got none with weight > 0")
     level = noise_level(x, graph, given) if sigma is None else sigma
     question = Question(x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary)
-    question = replace(question, extras=extras, unit=_unit(x, extras))
+    question = replace(question, extras=extras, unit=_unit(x, given, extras))
     score = {"cv": _held_out, "sure": stein}[criterion]
     found = [score(question, float(lambda2), generator) for lambda2 in lambda2s]
     scores, errors = (torch.stack([getattr(f, name) for f in found]) for name in ("mean", "error"))
@@ -151,9 +151,10 @@ def cross_validate(
     )
 
 
-def _unit(x: Tensor, extras: Extras) -> float:
+def _unit(x: Tensor, given: Tensor, extras: Extras) -> float:
     """A power of two of the size of the data; 1 for losses that are no squares."""
-    largest = float(x.detach().abs().max()) if x.numel() else 0.0
+    seen = (given if given.ndim == x.ndim else given[:, None]) > 0
+    largest = float(torch.where(seen, x.detach(), 0.0).abs().max())
     if not isinstance(as_loss(extras.loss), Squared) or not 0 < largest < math.inf:
         return 1.0
     return 2.0 ** min(max(math.frexp(largest)[1], -1000), 1000)

@@ -23,9 +23,10 @@ def snapped(
     entries: Iterable[tuple[AbsoluteValue, Array]],
     bounds: Iterable[tuple[Wall, Array]],
 ) -> Array:
-    """The signal with entries on their corners and pieces of one value, inside its bounds.
+    """The signal with entries on their corners and pieces of one value.
 
-    `entries` and `bounds` come with their flows and forces.
+    `entries` and `bounds` come with their flows and forces. The mean of a piece may leave a bound
+    by its rounding, which every answer is brought back from (Prepared.as_held).
     """
     terms, out = instance.terms, signal.ravel().copy()
     assert terms is not None
@@ -41,8 +42,7 @@ def snapped(
         rests = own / _at_least(own, pull) > left / _at_least(left, span)
         out[wall.place[rests]] = wall.at[rests]
     held = (out != signal.ravel()).reshape(signal.shape)
-    tidy = merged(instance, out.reshape(signal.shape), flow, held)
-    return np.clip(tidy, terms.lower, terms.upper)
+    return merged(instance, out.reshape(signal.shape), flow, held)
 
 
 def _at_least(values: Array, usual: float) -> float:

@@ -50,7 +50,7 @@ class Solution:
     relative_gap: float  # gap / objective, also where these leave the range of float64
     distance_bound: float  # sqrt(2 gap) >= sqrt(sum_i c_i |F_i - F*_i|^2); inf for other losses
     verdict: Verdict
-    method: str  # "forest", "interior", "ascent" or "papc"
+    method: str  # "constant", "forest", "interior", "ascent", "precise" or "papc"
     reason: str  # why this method
     steps: int
     seconds: float
@@ -119,7 +119,8 @@ class Solution:
         equal = nearly_equal(value, self.graph)
         if self.order > 0 or self.boundary_rule == "free":
             return equal
-        usual, dual = torch.from_numpy(usual_rows(self.problem)), as_rows(self.dual.detach())
+        usual = torch.from_numpy(usual_rows(self.problem) / self.problem.channel_factor)
+        dual = as_rows(self.dual.detach())
         entrywise = PENALTIES[self.norm].entrywise or value.shape[1] == 1
         options = (self.graph, self.lambda1, usual)
         return equal | flat_edges(value, dual, *options, entrywise=entrywise)
@@ -134,6 +135,7 @@ class Solution:
         """
         rows = Geometry(self.graph, self.order, self.boundary_rule)
         value = np.nan_to_num(as_rows(self.value.detach()).numpy())
+        value = value * self.problem.channel_factor
         size = np.abs(rows.operator @ value).max(1)
         made_of = (abs(rows.operator) @ np.abs(value)).max(1)
         reach = penalty_by_name(self.norm).dual_norm(as_rows(self.dual.detach())).numpy()

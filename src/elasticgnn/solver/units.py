@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from elasticgnn.solver.flatten import flat_strength
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.node_terms import NodeTerms
 
-LARGEST = 1e290  # of a strength in the solver's units: far beyond what makes any signal flat
-
+LARGEST = 1e290  # of a strength in the solver's units: a larger one has the same answer
+FLAT_TO_ROUNDING = 1e30  # times what makes everything flat
 LARGEST_PRODUCT = 1000  # exponents whose power of two is a normal number
 
 
@@ -92,7 +93,7 @@ class Prepared:
     def with_lambda1(self, lambda1: float) -> "Prepared":
         """The same data with another strength."""
         own = replace(self.instance, lambda1=self.units.strength_in(lambda1))
-        return Prepared(replace(self.original, lambda1=lambda1), own, self.units)
+        return _checked(Prepared(replace(self.original, lambda1=lambda1), own, self.units))
 
 
 def prepare(instance: Instance) -> Prepared:
@@ -109,7 +110,7 @@ def prepare(instance: Instance) -> Prepared:
         lambda1=units.strength_in(instance.lambda1),
         lambda2=_ldexp(instance.lambda2, units.weight_exponent),
     )
-    return Prepared(instance, own, units)
+    return _checked(Prepared(instance, own, units))
 
 
 def _prepare_terms(instance: Instance, terms: NodeTerms) -> Prepared:
@@ -136,7 +137,44 @@ def _prepare_terms(instance: Instance, terms: NodeTerms) -> Prepared:
         lambda2=_ldexp(instance.lambda2, (units.power - 2) * exponent + units.weight_exponent),
         terms=own_terms,
     )
-    return Prepared(instance, own, units)
+    return _checked(Prepared(instance, own, units))
+
+
+def _checked(prepared: Prepared) -> Prepared:
+    """The same; refuses a strength that was cut off at LARGEST where that changes the answer."""
+    own, original = prepared.instance, prepared.original
+    for name in ("lambda1", "lambda2"):
+        if getattr(own, name) >= LARGEST and not _flat_at_largest(own):
+            raise ValueError(
+                f"{name} must be at most {LARGEST:g} in units of the data where weights are as "
+                f"small as these or bounds keep nodes apart, got {getattr(original, name):g}"
+            )
+    if own.terms is not None and own.terms.sparsity >= LARGEST and not _zero_keeps(own.terms):
+        assert original.terms is not None
+        raise ValueError(
+            f"sparsity must be at most {LARGEST:g} in units of the data where 0 is out of bounds, "
+            f"got {original.terms.sparsity:g}"
+        )
+    return prepared
+
+
+def _zero_keeps(bounds: NodeTerms) -> bool:
+    return bool((bounds.lower <= 0).all() and (bounds.upper >= 0).all())
+
+
+def _flat_at_largest(own: Instance) -> bool:
+    """Whether the answer at a strength of LARGEST has no differences, as at any larger one."""
+    least = own.least_channel_factor
+    if not flat_strength(own) * FLAT_TO_ROUNDING <= LARGEST * min(least, least**2):
+        return False
+    if own.terms is None:
+        return True
+    labels, scale = own.geometry.component, own.scale[:, None]
+    shape = (int(labels.max(initial=-1)) + 1, own.x.shape[1])
+    low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+    np.maximum.at(low, labels, scale * own.terms.lower)
+    np.minimum.at(high, labels, scale * own.terms.upper)
+    return bool((low <= high).all())
 
 
 def _bounds_move(terms: NodeTerms, shift: Array) -> bool:

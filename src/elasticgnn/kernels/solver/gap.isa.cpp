@@ -10,6 +10,8 @@ namespace {
 
 #include "solver/rows.h"
 
+constexpr double SHORTEST_SQUARE = 1e-280;
+
 inline void add(GapTerms& total, const GapTerms& term) {
   total.objective += term.objective;
   total.gap += term.gap;
@@ -30,7 +32,7 @@ GapTerms edge_chunk(const Pair& p, std::int64_t begin, std::int64_t end) {
     const double* head = p.signal + std::int64_t(p.mesh.head[e]) * d;
     const double* flow = p.flow + e * d;
     const double soft = lambda2 > 0 && w > 0 ? 1 / (2 * lambda2 * w) : 0;
-    double square = 0, reach = 0, inner = 0, spread = 0;
+    double square = 0, reach = 0, inner = 0, spread = 0, sum = 0;
 #pragma GCC unroll 4
     for (int k = 0; k < d; ++k) {
       const double delta = tail[k] - head[k];
@@ -45,13 +47,16 @@ GapTerms edge_chunk(const Pair& p, std::int64_t begin, std::int64_t end) {
         gap += std::max(value + conjugate - delta * flow[k], 0.0);
         rounding += 8 * (value + conjugate);
       } else {
+        sum += size;
         square += delta * delta;
         reach += flow[k] * flow[k];
         inner += delta * flow[k];
       }
     }
     if (!Entrywise) {
-      const double value = w * (lambda1 * std::sqrt(square) + lambda2 / 2 * square);
+      // where squares lose digits their sum says nothing; the sum of the sizes is no less
+      const double length = square > SHORTEST_SQUARE ? std::sqrt(square) : sum;
+      const double value = w * (lambda1 * length + lambda2 / 2 * square);
       const double beyond = std::max(std::sqrt(reach) - lambda1 * w, 0.0);
       const double conjugate = soft * beyond * beyond;
       objective += value;

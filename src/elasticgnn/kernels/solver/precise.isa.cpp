@@ -102,7 +102,7 @@ void precise_solve(const TwofoldBand& band, double* right_high, double* right_lo
   }
 }
 
-// The product with rows (n, d) high + low, rounded to doubles; `low` may be missing.
+// The product with rows (n, d) high + low, rounded to doubles.
 void precise_multiply(const TwofoldRows& matrix, int channels, const double* high,
                       const double* low, double* out) {
   for (std::int64_t row = 0; row < matrix.rows; ++row)
@@ -110,8 +110,7 @@ void precise_multiply(const TwofoldRows& matrix, int channels, const double* hig
       Twofold sum{0.0, 0.0};
       for (std::int32_t p = matrix.start[row]; p < matrix.start[row + 1]; ++p) {
         const std::int64_t at = std::int64_t(matrix.column[p]) * channels + k;
-        const Twofold number{high[at], low == nullptr ? 0.0 : low[at]};
-        sum = sum + Twofold{matrix.high[p], matrix.low[p]} * number;
+        sum = sum + Twofold{matrix.high[p], matrix.low[p]} * Twofold{high[at], low[at]};
       }
       out[row * channels + k] = sum.high;
     }

@@ -1,6 +1,7 @@
 """The Huber loss: the mean, without the harm of outliers."""
 
 import math
+import sys
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -34,8 +35,15 @@ class Huber(Loss):
         return self.threshold
 
     def scaled(self, exponent: int) -> Self:
-        """The loss with its threshold in other units."""
-        return replace(self, threshold=math.ldexp(self.threshold, exponent))
+        """The loss with its threshold in other units; the largest number stands for more."""
+        with np.errstate(over="ignore", under="ignore"):
+            own = min(float(np.ldexp(self.threshold, exponent)), sys.float_info.max)
+        if own == 0:
+            raise ValueError(
+                "threshold must be within the range of float64 in units of the data, "
+                f"got {self.threshold}"
+            )
+        return replace(self, threshold=own)
 
     def value(self, t: Array, x: Array) -> Array:
         """The loss, by the formula above."""
