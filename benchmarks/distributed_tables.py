@@ -40,7 +40,7 @@ def speed(record: Record) -> str:
 
 
 def shares(record: Record) -> str:
-    """Processor seconds of a call by who spends them, and the large pages that it is given."""
+    """Processor seconds of the fastest call by who spends them."""
     job, rows = record["speed"], []
     kinds = (("one process", job["1"]), ("half of the graph in one", [job["half"]]))
     for width in widths_of(job):

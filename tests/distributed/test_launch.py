@@ -47,9 +47,18 @@ def test_the_time_to_meet_must_be_seconds(monkeypatch, value):
         meeting_seconds()
 
 
-def test_a_process_alone_needs_no_variables(monkeypatch):
+@pytest.mark.parametrize("value", [0.0, -3.0, float("nan"), float("inf")])
+def test_a_timeout_must_be_seconds(value):
+    with pytest.raises(ValueError, match="timeout must be a number of seconds above 0, got"):
+        process_group(value).__enter__()
+
+
+@pytest.mark.parametrize("size", [None, "", "1"])
+def test_a_process_alone_needs_no_variables(monkeypatch, size):
     for name in SECOND:
         monkeypatch.delenv(name, raising=False)
+    if size is not None:
+        monkeypatch.setenv("WORLD_SIZE", size)
     assert not is_launched()
     with process_group() as place:
         assert place == (0, 1)
@@ -84,6 +93,27 @@ def test_a_process_that_leaves_before_it_has_called_is_named(monkeypatch):
         store.set("where/1", f"127.0.0.1 {door.getsockname()[1]} elsewhere")
         with pytest.raises(OSError, match="process 1 of 2 left the group"):
             call_everyone(store, 0, 2, 1.0)
+
+
+def has_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_processes_call_each_other_by_the_kind_of_address_of_the_meeting_point(
+    monkeypatch, address
+):
+    if address == "::1" and not has_ipv6():
+        pytest.skip("needs IPv6")
+    monkeypatch.setenv("MASTER_ADDR", address)
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    store = HashStore()
+    call_everyone(store, 0, 1, 1.0)  # each process calls itself too
+    assert store.get("where/0").decode().split()[0] == address
 
 
 @pytest.fixture

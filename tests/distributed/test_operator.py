@@ -171,6 +171,19 @@ def test_every_width_equals_the_single_process(width):
     )
 
 
+@needs_kernels
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_weights_may_lie_apart_in_memory(dtype):
+    graph = small_graph()
+    held = DistributedGraph.from_graph(graph, partition(graph, 2))
+    x = rows_of(held.num_owned, 3, 0).to(dtype)
+    run = partial(elastic_message_passing, x, held, ElasticPenalty(), STEPS)
+    table = torch.rand(held.local.num_edges, 3, generator=torch.Generator().manual_seed(0))
+    column, repeated = table.to(dtype)[:, 1], torch.tensor(0.5, dtype=dtype).expand(len(table))
+    for weight in (column, repeated):
+        assert torch.equal(run(edge_weight=weight), run(edge_weight=weight.clone()))
+
+
 def test_rows_of_another_graph_are_refused():
     held = DistributedGraph.from_graph(small_graph(), partition(small_graph(), 2, method="blocks"))
     with pytest.raises(ValueError, match=r"x must be \(46, d\)"):

@@ -80,12 +80,12 @@ def shared_bytes(content: bytes, graph: DistributedGraph) -> bytes:
         return content
     group = graph.exchange.group
     first, size = global_rank(0, group), torch.tensor([len(content)])
-    with talking:
+    with talking():
         dist.broadcast(size, first, group=group)
     box = torch.empty(int(size), dtype=torch.uint8)
     if graph.rank == 0 and content:
         box = torch.frombuffer(bytearray(content), dtype=torch.uint8)
     if len(box):
-        with talking:
+        with talking():
             dist.broadcast(box, first, group=group)
     return box.numpy().tobytes()

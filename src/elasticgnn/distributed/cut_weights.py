@@ -25,10 +25,10 @@ def check_cut_weights(weight: Tensor, local: LocalEdges, exchange: HaloExchange)
         own = values[torch.from_numpy(edges)]
         boxes.append((q, edges, own, torch.empty_like(own)))
         peer = global_rank(q, exchange.group)
-        with talking:
+        with talking():
             work.append(dist.irecv(boxes[-1][3], peer, exchange.group))
             work.append(dist.isend(own, peer, exchange.group))
-    with talking:
+    with talking():
         for one in work:
             one.wait()
     for q, edges, own, theirs in boxes:

@@ -54,7 +54,7 @@ class HaloExchange:
         for boxes in self.shared.values():
             boxes.next_exchange()
         arriving = self._arriving(rows, width)
-        with talking:
+        with talking():
             work = [
                 dist.irecv(one.packed, global_rank(q, self.group), self.group)
                 for q, one in arriving.items()
@@ -67,7 +67,7 @@ class HaloExchange:
             else:
                 outbox.append(packed_rows(rows, index, width))
                 to = global_rank(q, self.group)
-                with talking:
+                with talking():
                     work.append(dist.isend(outbox[-1], to, self.group))
             self.count["rows"] += len(index)
             self.count["bytes"] += len(index) * width * rows.element_size()
@@ -111,7 +111,7 @@ class Pending:
 
     def finish(self) -> None:
         """Waits, and writes the rows that came into the halo."""
-        with talking:
+        with talking():
             for work in self.work:
                 work.wait()
         for one in self.arriving:

@@ -190,7 +190,7 @@ def largest(value: N, processes: int, group: Any) -> N:
     if processes == 1:
         return value
     found = torch.tensor([value], dtype=torch.float64)
-    with talking:
+    with talking():
         dist.all_reduce(found, dist.ReduceOp.MAX, group=group)
     return type(value)(found)
 

@@ -12,7 +12,13 @@ from typing import Any
 
 import torch.distributed as dist
 
-from elasticgnn.distributed.launch import Launch, is_launched, meeting_seconds, read_launch
+from elasticgnn.distributed.launch import (
+    Launch,
+    check_seconds,
+    is_launched,
+    meeting_seconds,
+    read_launch,
+)
 from elasticgnn.distributed.transport import PeerFailure, first_line, talking
 
 c10d: Any = dist  # its stores have no types
@@ -38,6 +44,8 @@ def process_group(timeout: float | None = None) -> Iterator[tuple[int, int]]:
     ...     print(f"process {rank} of {count}")
     process 0 of 1
     """
+    if timeout is not None:
+        check_seconds("timeout", timeout)
     if not is_launched():
         yield 0, 1
         return
@@ -45,7 +53,7 @@ def process_group(timeout: float | None = None) -> Iterator[tuple[int, int]]:
     rank, count = launch.rank, launch.processes
     meeting = meet(launch, timeout)
     try:
-        with talking:
+        with talking():
             dist.init_process_group(
                 "gloo",
                 store=c10d.PrefixStore("gloo", meeting),
@@ -54,7 +62,7 @@ def process_group(timeout: float | None = None) -> Iterator[tuple[int, int]]:
                 timeout=timedelta(seconds=max(timeout, 300.0)),
             )
         yield rank, count
-        with talking:
+        with talking():
             dist.barrier()
     except (PeerFailure, dist.DistError) as error:
         raise LostProcess(who_is_lost(meeting, launch, error)) from None
@@ -94,8 +102,9 @@ def reach(address: str, port: int, timeout: float) -> None:
 
 def call_everyone(store: Any, rank: int, count: int, timeout: float) -> None:
     """Refuses a group in which somebody does not appear, or does not answer a call."""
-    with socket.create_server(("", 0)) as door:
-        place = f"{own_address()} {door.getsockname()[1]} {socket.gethostname()}"
+    family, address = own_address()
+    with socket.create_server(("", 0), family=family) as door:
+        place = f"{address} {door.getsockname()[1]} {socket.gethostname()}"
         store.set(f"where/{rank}", place)
         places = {other: place_of(store, other, count, timeout) for other in range(count)}
         for other, (host, port, name) in places.items():
@@ -132,13 +141,13 @@ def wait_for(store: Any, key: str, timeout: float, otherwise: str) -> None:
         raise OSError(otherwise) from None
 
 
-def own_address() -> str:
-    """The address of this host on the way to the meeting point."""
+def own_address() -> tuple[socket.AddressFamily, str]:
+    """The address of this host on the way to the meeting point, and its kind: IPv4 or IPv6."""
     target = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
     family = socket.getaddrinfo(*target, type=socket.SOCK_DGRAM)[0][0]
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect(target)  # no packet is sent: the kernel only chooses the way
-        return str(probe.getsockname()[0])
+        return family, str(probe.getsockname()[0])
 
 
 def who_is_lost(store: Any, launch: Launch, error: BaseException) -> str:

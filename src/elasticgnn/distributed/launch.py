@@ -27,7 +27,7 @@ def is_launched() -> bool:
 
 def number_of_processes() -> int:
     """How many processes were started; 1 without torchrun."""
-    return whole_number("WORLD_SIZE", os.environ.get("WORLD_SIZE", "1"), 1, None)
+    return whole_number("WORLD_SIZE", os.environ.get("WORLD_SIZE") or "1", 1, None)
 
 
 def read_launch() -> Launch:
@@ -65,11 +65,15 @@ def whole_number(name: str, value: str, least: int, most: int | None) -> int:
 
 def meeting_seconds() -> float:
     """How long the processes wait for each other at the start."""
-    value = os.environ.get(MEETING_VARIABLE, str(MEETING_SECONDS))
+    return check_seconds(MEETING_VARIABLE, os.environ.get(MEETING_VARIABLE, str(MEETING_SECONDS)))
+
+
+def check_seconds(name: str, value: str | float) -> float:
+    """The number; ValueError if it is none, or no time to wait."""
     try:
         seconds = float(value)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ValueError(f"{MEETING_VARIABLE} must be a number of seconds above 0, got {value!r}")
+        raise ValueError(f"{name} must be a number of seconds above 0, got {value!r}")
     return seconds

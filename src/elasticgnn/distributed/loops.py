@@ -18,7 +18,7 @@ from elasticgnn.distributed.exchange import Pending
 from elasticgnn.distributed.graph import DistributedGraph
 from elasticgnn.distributed.zero_rows import zero_rows
 from elasticgnn.kernels import native
-from elasticgnn.operator.kernel_call import address, form_number, kernel
+from elasticgnn.operator.kernel_call import address, form_number, in_memory, kernel
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.problem.step_sizes import StepSizes
 
@@ -54,7 +54,8 @@ class Loops:
         self.form = form_number(penalty.edge_penalty)
         self.has_dual = lambda1 > 0 and gamma > 0
         self.scale = scales(graph).to(self.dtype)
-        self.weight = None if graph.weight is None else graph.weight.detach().to(self.dtype)
+        given = graph.weight  # any view: the loops read one number after another
+        self.weight = None if given is None else in_memory(given.detach()).to(self.dtype)
         weights = graph.degree[: self.owned] - float(graph.normalization == "degree")
         own = scales(graph)[: self.owned]
         self.own_factor = (((1 - gamma) - smoothing * own * own * weights) / own).to(self.dtype)

@@ -21,13 +21,13 @@ def sum_over_parts(own: Tensor, graph: DistributedGraph) -> Tensor:
     group = graph.exchange.group
     total = own.new_zeros(own.shape[1:])
     if graph.rank > 0:
-        with talking:
+        with talking():
             dist.recv(total, global_rank(graph.rank - 1, group), group=group)
     for row in own:
         total = total + row
     if graph.processes == 1:
         return total
-    with talking:
+    with talking():
         if graph.rank + 1 < graph.processes:
             dist.send(total, global_rank(graph.rank + 1, group), group=group)
         dist.broadcast(total, global_rank(graph.processes - 1, group), group=group)

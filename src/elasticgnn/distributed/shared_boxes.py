@@ -125,7 +125,7 @@ def share_boxes(others: Iterable[int], rank: int, group: Any) -> dict[int, Share
 
 def exchange(send: dict[int, Tensor], receive: dict[int, Tensor], group: Any) -> None:
     """Messages to and from other processes."""
-    with talking:
+    with talking():
         work = [dist.irecv(box, global_rank(q, group), group) for q, box in receive.items()]
         work += [dist.isend(box, global_rank(q, group), group) for q, box in send.items()]
         for one in work:

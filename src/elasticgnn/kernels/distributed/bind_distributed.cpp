@@ -28,7 +28,7 @@ namespace {
 using Tables = std::array<Address, 8>;  // start, column, edge, lead, other, weight, scale, factor
 using Numbers = std::array<double, 8>;  // gamma, beta, smoothing, lambda1, start, slope, and the
                                         // derivatives of the last two by beta
-using Pass = std::array<std::int64_t, 5>;  // first and last row, width, threads, shape
+using Pass = std::array<std::int64_t, 5>;  // first row, end, width, threads, shape
 
 template <class T>
 HaloGraph<T> make_graph(const Tables& tables) {
