@@ -86,6 +86,14 @@ def test_a_negated_view_is_multiplied_as_what_it_says():
     )
 
 
+@pytest.mark.parametrize("noise", [None, DropoutNoise(3)])
+def test_negated_values_are_multiplied_as_what_they_say(noise):
+    features = SparseFeatures.from_dense(random_features(6, 5, 0, 0.7))
+    negated, weight = features.with_value(torch._neg_view(features.value)), torch.ones(5, 3)
+    product = feature_product(negated, weight, noise, 0.4)
+    torch.testing.assert_close(product, -feature_product(features, weight, noise, 0.4))
+
+
 def test_gradient_passes_gradcheck_under_dropout():
     features = SparseFeatures.from_dense(random_features(6, 5, 0, 0.7).double())
     weight = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
@@ -134,6 +142,13 @@ def test_plain_path_equals_the_compiled_one():
 def test_a_weight_of_the_wrong_height_is_refused():
     with pytest.raises(ValueError, match=r"weight must be \(5, d\)"):
         feature_product(torch.ones(3, 5), torch.ones(4, 2))
+
+
+def test_features_of_more_digits_than_the_weight_are_refused():
+    features = SparseFeatures.from_dense(random_features(6, 5, 0))
+    with pytest.raises(ValueError, match=r"features must be torch\.float32 as the weight is"):
+        feature_product(features.to(torch.float64), torch.ones(5, 3))
+    assert feature_product(features, torch.ones(5, 3).double()).dtype == torch.float64
 
 
 @pytest.mark.parametrize("rate", [0.25, 0.8])

@@ -121,3 +121,10 @@ def test_wrong_types_are_refused():
 def test_not_a_number_is_refused():
     with pytest.raises(ValueError, match="finite numbers"):
         SparseFeatures.from_scipy(sparse.csr_array([[np.nan]]))
+
+
+def test_a_number_beyond_the_type_is_refused_and_not_made_infinite():
+    matrix = sparse.csr_array(np.array([[1e300, 1.0]]))
+    with pytest.raises(ValueError, match="finite numbers"):
+        SparseFeatures.from_scipy(matrix)
+    assert SparseFeatures.from_scipy(matrix, torch.float64).value.tolist() == [1e300, 1.0]

@@ -162,6 +162,15 @@ def test_components_agree_with_scipy_and_the_largest_is_cut_out():
     assert part == Graph.from_edges([(0, 1), (1, 2)])
 
 
+def test_a_hub_of_many_float32_weights_has_the_degree_of_their_sum():
+    leaves = torch.arange(1, 300_001)
+    edges = torch.stack([torch.zeros_like(leaves), leaves])
+    graph = Graph.from_edge_index(edges, None, torch.full((300_000,), 0.1), undirected=True)
+    truth = 1 + 300_000 * float(np.float32(0.1))
+    assert float(graph.degree[0]) == pytest.approx(truth, rel=1e-7)
+    assert float(graph.cast(torch.float64)[1][0]) == pytest.approx(truth**-0.5, rel=1e-12)
+
+
 def test_float32_weights_stay_float32():
     graph = Graph.from_edge_index(PATH, edge_weight=torch.ones(2), undirected=True)
     assert graph.weight.dtype == torch.float32

@@ -180,6 +180,23 @@ def test_a_recorded_layer_serves_other_rows(graph):
         recorded(x, index[:, : index.shape[1] // 2])
 
 
+@pytest.mark.parametrize("way", ["script", "vmap"])
+def test_a_hub_of_many_float32_weights_is_scaled_as_by_a_graph(way):
+    leaves = torch.arange(1, 300_001)
+    edges = torch.stack([torch.zeros_like(leaves), leaves])
+    index, weight = torch.cat([edges, edges.flip(0)], 1), torch.full((600_000,), 0.1)
+    x = torch.zeros(300_001, 1)
+    x[0] = 1000.0
+    layer = EMP(K=1, lambda1=0.0, lambda2=1.0)
+    if way == "script":
+        found = torch.jit.script(layer)(x, index, weight)
+    else:
+        found = torch.vmap(layer, (None, 0, None))(x, index[None], weight)[0]
+    # what a leaf hears of the hub is scaled by the hub's degree, the only long sum in it
+    expected = layer(x.double(), index, weight.double())
+    torch.testing.assert_close(found[1:], expected[1:].float())
+
+
 @pytest.mark.parametrize("norm", ["l21", "l1"])
 def test_a_scripted_layer_gives_the_same(norm):
     layer = EMP(K=4, lambda1=0.3, norm=norm)

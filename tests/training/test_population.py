@@ -8,6 +8,7 @@ import torch
 
 from at_work import threads_at_work
 from elasticgnn.data import Split
+from elasticgnn.features import SparseFeatures
 from elasticgnn.nn import ModelSettings
 from elasticgnn.problem import PENALTIES
 from elasticgnn.training import Run, TrainingPlan, fit, fit_population, make_model
@@ -166,6 +167,23 @@ def test_same_bits_on_one_and_two_threads(settings):
     for one, two in zip(*results, strict=True):
         assert one.loss == two.loss
         assert one.val_loss == two.val_loss
+
+
+@pytest.mark.parametrize(
+    "view", [lambda v: v.repeat_interleave(2)[::2], lambda v: torch._neg_view(-v)]
+)
+def test_features_may_be_any_view(view):
+    plain = SparseFeatures.from_dense(TASK.features.to_dense())
+    one, other = (
+        fit_population(
+            replace(TASK, features=features),
+            varied_runs()[:1],
+            ModelSettings(),
+            TrainingPlan(epochs=3),
+        )
+        for features in (plain, plain.with_value(view(plain.value)))
+    )
+    assert one[0].loss == other[0].loss
 
 
 def test_no_steps_is_an_mlp():

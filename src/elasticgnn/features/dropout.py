@@ -91,8 +91,9 @@ def keep_rows(first: Tensor, start: Tensor, key: int, threshold: int) -> Tensor:
     if native is None:
         return hash_at(first, start, key) >= threshold
     keep = torch.empty(int(start[-1]), dtype=torch.bool)
-    arrays = (first.contiguous().data_ptr(), start.contiguous().data_ptr(), keep.data_ptr())
-    native.keep_rows(key, threshold, len(first), *arrays, torch.get_num_threads())
+    arrays = (first.contiguous(), start.contiguous(), keep)
+    addresses = (part.data_ptr() for part in arrays)
+    native.keep_rows(key, threshold, len(first), *addresses, torch.get_num_threads())
     return keep
 
 

@@ -39,6 +39,11 @@ def feature_product(
         if noise is not None:
             features = noise(features, dropout, INPUT_SITE)
         return features @ weight
+    if torch.promote_types(features.dtype, weight.dtype) != weight.dtype:
+        raise ValueError(
+            f"features must be {weight.dtype} as the weight is, got {features.dtype}: take "
+            f"features.to({weight.dtype})"
+        )
     if noise is None or dropout == 0:
         return sparse_product(features, features.value, weight)
     entries = entry_numbers(features, noise)
@@ -116,9 +121,9 @@ def multiply_dropped(
 ) -> Tensor:
     """What dropout leaves of `features`, scaled, times `dense`; `entry` numbers the values."""
     assert native is not None
-    dense = dense.contiguous().resolve_neg()
+    given = (features.start, features.column, features.value, dense)
+    *arrays, dense = (part.contiguous().resolve_neg() for part in given)
     out = dense.new_empty(len(features), dense.shape[1])
-    arrays = [p.contiguous() for p in (features.start, features.column, features.value)]
     addresses = [part.data_ptr() for part in arrays]
     rows = native.SparseRows(len(features), *addresses, 0 if entry is None else entry.data_ptr())
     native.dropped_product(

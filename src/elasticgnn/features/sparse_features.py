@@ -43,12 +43,13 @@ class SparseFeatures:
         tidy = sparse.csr_array(matrix, copy=True)
         tidy.sum_duplicates()
         tidy.eliminate_zeros()
-        if not np.isfinite(tidy.data).all():
+        value = torch.from_numpy(tidy.data.astype(np.float64)).to(dtype)
+        if not bool(torch.isfinite(value).all()):  # also what `dtype` cannot hold
             raise ValueError("matrix must hold finite numbers only, got NaN or infinity")
         return cls(
             torch.from_numpy(tidy.indptr.astype(np.int64)),
             torch.from_numpy(tidy.indices.astype(np.int32)),
-            torch.from_numpy(tidy.data.astype(np.float64)).to(dtype),
+            value,
             int(tidy.shape[1]),
         )
 

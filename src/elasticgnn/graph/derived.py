@@ -15,10 +15,25 @@ if TYPE_CHECKING:
     from elasticgnn.graph.graph import Graph
 
 
+def degree(graph: "Graph") -> Tensor:
+    """Sum of each node's weights (n,) in float64: a hub adds up a million float32 numbers."""
+    own = float(graph.normalization == "degree")
+    weight = graph._weight.double()
+    total = weight.new_full((graph.num_nodes,), own)
+    return total.index_add(0, graph._tail, weight).index_add(0, graph._head, weight)
+
+
+def scale(graph: "Graph") -> Tensor:
+    """1/sqrt(degree), or 1 when "none": (n,) in float64."""
+    if graph.normalization == "none":
+        return torch.ones(graph.num_nodes, dtype=torch.float64, device=graph.device)
+    return degree(graph).rsqrt()
+
+
 @once_if_fixed
 def norm_bound(graph: "Graph") -> float:
     """An upper bound of the largest eigenvalue of the Laplacian, without a solve."""
-    largest = float(graph.degree.detach().max()) if graph.num_edges else 0.0
+    largest = float(degree(graph).detach().max()) if graph.num_edges else 0.0
     return 2.0 * largest if largest > 0 else 1.0
 
 
@@ -37,7 +52,7 @@ def slots(graph: "Graph") -> Slots:
 @once_if_fixed
 def cast(graph: "Graph", dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Weights (m,) and scales (n,) in another precision."""
-    return graph._weight.to(dtype), graph.scale.to(dtype)
+    return graph._weight.to(dtype), scale(graph).to(dtype)
 
 
 @once

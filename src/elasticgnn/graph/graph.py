@@ -214,15 +214,12 @@ class Graph:
     @property
     def degree(self) -> Tensor:
         """Sum of each node's weights (n,), plus 1 for the self-loop when "degree"."""
-        total = self._weight.new_full((self.num_nodes,), float(self.normalization == "degree"))
-        return total.index_add(0, self._tail, self._weight).index_add(0, self._head, self._weight)
+        return derived.degree(self).to(self._weight.dtype)
 
     @property
     def scale(self) -> Tensor:
         """s_i = 1/sqrt(degree_i), or 1 when "none": (n,)."""
-        if self.normalization == "none":
-            return self._weight.new_ones(self.num_nodes)
-        return self.degree.rsqrt()
+        return derived.scale(self).to(self._weight.dtype)
 
     @property
     def norm_bound(self) -> float:

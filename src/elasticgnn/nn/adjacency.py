@@ -70,7 +70,7 @@ def _degrees_to(power: float, matrix: sparse.csr_array) -> sparse.dia_array:
     """The diagonal of the row sums to a power; 0 for rows without neighbours."""
     from scipy import sparse
 
-    degree = np.asarray(matrix.sum(1))
+    degree = np.asarray(matrix.sum(1, dtype=np.float64))  # a hub adds up many numbers
     scale = np.zeros_like(degree)
     np.power(degree, power, out=scale, where=degree > 0)
     return sparse.diags_array(scale)

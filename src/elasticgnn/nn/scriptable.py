@@ -60,9 +60,10 @@ def incidence(
     if not torch.allclose(sums[0], sums[1], rtol=1e-5):
         raise ValueError("edge_index must hold both directions with equal weights")
     half = weight / 2
-    degree = torch.ones(n, dtype=x.dtype, device=x.device)
-    degree = degree.index_add(0, source, half).index_add(0, target, half)
-    return torch.minimum(source, target), torch.maximum(source, target), half, degree.rsqrt()
+    degree = torch.ones(n, dtype=torch.float64, device=x.device)  # of a hub a sum of many
+    degree = degree.index_add(0, source, half.double()).index_add(0, target, half.double())
+    scale = degree.rsqrt().to(x.dtype)
+    return torch.minimum(source, target), torch.maximum(source, target), half, scale
 
 
 def difference(rows: Tensor, tail: Tensor, head: Tensor, scale: Tensor) -> Tensor:

@@ -80,8 +80,7 @@ def incidence_of(
     tail, head = torch.minimum(source, target), torch.maximum(source, target)
     if dropout > 0:
         share = share * (torch.rand_like(share) >= dropout)[edge_numbers(tail, head, x.shape[0])]
-    degree = x.new_ones(x.shape[0]).index_add(0, tail, share).index_add(0, head, share)
-    return Incidence(tail, head, share, degree.rsqrt())
+    return Incidence(tail, head, share, _scale(x, tail, head, share))
 
 
 def _incidence_of_graph(
@@ -95,10 +94,16 @@ def _incidence_of_graph(
     if dropout > 0:
         weight = weight * (torch.rand_like(weight) >= dropout)
     # torch.compile cannot ask the shape of what a graph remembers: the scales are made anew
-    scale = x.new_ones(x.shape[0])
     if graph.normalization == "degree":
-        scale = scale.index_add(0, tail, weight).index_add(0, head, weight).rsqrt()
-    return Incidence(tail, head, weight, scale)
+        return Incidence(tail, head, weight, _scale(x, tail, head, weight))
+    return Incidence(tail, head, weight, x.new_ones(x.shape[0]))
+
+
+def _scale(x: Tensor, tail: Tensor, head: Tensor, weight: Tensor) -> Tensor:
+    """1/sqrt(1 + sum of a node's weights): (n,), added up in float64 as a Graph does it."""
+    weight = weight.double()
+    degree = weight.new_ones(x.shape[0]).index_add(0, tail, weight).index_add(0, head, weight)
+    return degree.rsqrt().to(x.dtype)
 
 
 def traced_strength(

@@ -18,8 +18,7 @@ class FeatureOrders:
         assert native is not None
         self.nodes, self.features = features.shape
         self.entries = features.num_values
-        transpose = features.transpose
-        entry = features.transpose_order.to(torch.int32)
+        transpose, entry = features.transpose, features.transpose_entry
         self._held = (features, transpose, entry)
         self.rows = native.SparseRows(self.nodes, *addresses(features), 0)
         self.columns = native.SparseRows(self.features, *addresses(transpose), entry.data_ptr())
@@ -38,7 +37,8 @@ def can_be_stored(features: Tensor | SparseFeatures) -> bool:
 
 
 def stored(features: Tensor | SparseFeatures) -> SparseFeatures:
-    """The same features in float32 with only non-zero values stored."""
+    """The same features in float32 with only non-zero values stored, one after another."""
     if isinstance(features, Tensor):
         features = SparseFeatures.from_dense(features)
-    return features if features.dtype == torch.float32 else features.to(torch.float32)
+    value = features.value.to(torch.float32).contiguous().resolve_neg()
+    return features if value is features.value else features.with_value(value)
