@@ -132,7 +132,7 @@ BROKEN = {
     "an open quote": (
         "edges",
         GOOD_EDGES + '"dan,ann,1\n',
-        r", row 5: must have 3 columns like row 1, got 1",
+        r", row 5: a quote must be closed, got one before 'dan,ann,1'",
     ),
     "binary junk": ("edges", bytes(range(256)) * 8, r" must be a text file, got binary content"),
     "a compressed file": (

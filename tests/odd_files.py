@@ -77,6 +77,10 @@ ODD = {
     "tabs in a csv": odd("edges", GOOD_EDGES.replace(",", "\t"), True),
     "everything quoted": odd("edges", '"source","target"\n"ann","bob"\n"bob","cy"\n', True),
     "a line break inside quotes": odd("labels", 'id,label\nann,"a\nb"\nbob,c\n', True),
+    "a quote that nothing closes": odd(
+        "labels", 'id,label\nann,a\nbob,"b\ncy,a\ndan,b\n', Refused("a quote must be closed")
+    ),
+    "a line break before the last quote": odd("labels", 'id,label\nann,a\nbob,"b\n"\n', True),
     "a comma at the end of rows": odd(
         "edges", "source,target,\nann,bob,\nbob,cy,\n", "columns not used"
     ),

@@ -48,3 +48,18 @@ def trained_models(task: NodeTask, names: tuple[str, ...]) -> dict[str, torch.nn
     for model in models.values():
         fit(model, task, planted_split(task), TrainingPlan(epochs=60), seeded(1))
     return models
+
+
+def write_planted(folder, *, scale=1):
+    """The planted task as edge, feature and label files; its features in a unit `scale` smaller."""
+    task = planted_task()
+    dense = scale * task.features.to_dense()
+    edges = zip(task.graph.tail.tolist(), task.graph.head.tolist(), strict=True)
+    rows = ["source,target", *(f"n{i},n{j}" for i, j in edges)]
+    (folder / "edges.csv").write_text("\n".join(rows) + "\n")
+    names = ",".join(f"w{k}" for k in range(dense.shape[1]))
+    rows = [f"n{i}," + ",".join(f"{x:g}" for x in row) for i, row in enumerate(dense.tolist())]
+    (folder / "features.csv").write_text("\n".join([f"node,{names}", *rows]) + "\n")
+    rows = [f"n{i},c{k}" for i, k in enumerate(task.labels.tolist())]
+    (folder / "labels.csv").write_text("\n".join(["node,label", *rows]) + "\n")
+    return folder

@@ -10,7 +10,7 @@ from elasticgnn.attack.archive import Archive
 from elasticgnn.attack.evolution import BUSY, Aim, Evolution, chance_of_change, repeated
 from elasticgnn.attack.exchange import Tried, contribution, try_pairs
 from elasticgnn.attack.many_graphs import one_by_one, predictor
-from elasticgnn.attack.victim import Victim
+from elasticgnn.attack.victim import Victim, call_model
 from elasticgnn.operator.flipped import FlipLists
 
 QUICK = EvolutionSettings(population=8, children=8, generations=60, screened=100)
@@ -32,6 +32,18 @@ def test_predictions_on_many_graphs_are_those_on_each(name, task, trained):
     flips = FlipLists.from_keys(keys + 1, 60)
     fast = predictor(trained[name], task)(flips)
     assert torch.equal(fast, one_by_one(trained[name], task, flips))
+
+
+@pytest.mark.parametrize("name", ["elastic", "gcn", "sgc"])
+def test_an_offset_is_added_to_the_outputs_before_the_class_is_taken(name, task, trained):
+    flips = FlipLists.from_keys(torch.tensor([[1], [2]]), 60)
+    offset = torch.arange(task.num_classes).float()
+    shifted = predictor(trained[name], task, offset)(flips)
+    for number, found in enumerate(shifted):
+        graph = task.graph.with_edges_flipped(flips[number])
+        outputs = call_model(trained[name], task.features, graph)
+        assert torch.equal(found, (outputs + offset).argmax(1).byte())
+    assert not torch.equal(shifted, predictor(trained[name], task)(flips))
 
 
 @pytest.mark.parametrize("name", ["elastic", "gcn"])

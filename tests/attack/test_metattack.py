@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 
@@ -156,6 +157,21 @@ def test_last_edges_are_candidates_only_when_allowed(keep):
     assert bool((removals == lone).any()) is not keep
     assert len(removals) > 20
     assert not {tuple(pair) for pair in found.pairs.tolist()} & set(state.flipped)
+
+
+@pytest.mark.parametrize("height", [1, 7, 40])
+def test_every_pair_is_a_candidate_once_in_blocks_of_any_height(height, monkeypatch):
+    task = planted_task(num_nodes=40)
+    settings = MetattackSettings(constraints=Constraints(keep_last_edge=False))
+    state, surrogate = prepared(task, settings)
+    starts = draw_starts(surrogate, settings, seeded(1))
+    gradient = next_gradient(state, surrogate, settings, starts)
+    monkeypatch.setattr("elasticgnn.attack.meta.candidates.BLOCK_ENTRIES", height * 40)
+    found = best_flips(gradient, state, 40 * 40)
+    every = {(tail, head) for tail in range(40) for head in range(tail + 1, 40)}
+    assert len(found.pairs) == len(every)
+    assert {tuple(pair) for pair in found.pairs.tolist()} == every
+    assert (np.diff(found.score) <= 0).all()
 
 
 def test_degree_test_limits_the_attack():

@@ -2,37 +2,33 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 import typer
 from typer.testing import CliRunner
 
-from attack.small_task import planted_task
+from attack.small_task import planted_task, write_planted
 from elasticgnn.attack import load_perturbation
+from elasticgnn.attack.victim import Victim
 from elasticgnn.cli import attack as attack_module
 from elasticgnn.cli import inspect as inspect_module
 from elasticgnn.cli import robustness as robustness_module
 from elasticgnn.data import read_task, share_split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model, trained_on
+from elasticgnn.training.preparation import prepared_own
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """The planted task as edge, feature and label files."""
-    folder = tmp_path_factory.mktemp("planted")
-    task = planted_task()
-    dense = task.features.to_dense()
-    edges = zip(task.graph.tail.tolist(), task.graph.head.tolist(), strict=True)
-    rows = ["source,target", *(f"n{i},n{j}" for i, j in edges)]
-    (folder / "edges.csv").write_text("\n".join(rows) + "\n")
-    names = ",".join(f"w{k}" for k in range(dense.shape[1]))
-    rows = [f"n{i}," + ",".join(f"{x:g}" for x in row) for i, row in enumerate(dense.tolist())]
-    (folder / "features.csv").write_text("\n".join([f"node,{names}", *rows]) + "\n")
-    rows = [f"n{i},c{k}" for i, k in enumerate(task.labels.tolist())]
-    (folder / "labels.csv").write_text("\n".join(["node,label", *rows]) + "\n")
-    return folder
+    return write_planted(tmp_path_factory.mktemp("planted"))
+
+
+@pytest.fixture(scope="module")
+def other_unit(tmp_path_factory):
+    return write_planted(tmp_path_factory.mktemp("unit"), scale=1024)
 
 
 def own(folder):
@@ -72,18 +68,19 @@ def test_attack_speaks_plainly_without_json(files, run):
 
 def test_single_nodes_are_attacked_and_victims_may_train_on(files, run, tmp_path):
     words = ["attack", *own(files), "--method", "grbcd", "--flips", "2", "--block", "2000"]
-    words += ["--targets", "5", "--around", "--poison", "-o", tmp_path / "flips.json"]
+    words += ["--targets", "n5", "--around", "--poison", "-o", tmp_path / "flips.json"]
     run(*words)
     found = load_perturbation(tmp_path / "flips.json")
-    assert all(5 in pair for pair in found.pairs.tolist())
+    names = read_task(files / "edges.csv", files / "features.csv").node_ids
+    assert all(names.index("n5") in pair for pair in found.pairs.tolist())
     assert found.settings["poisoning.steps"] > 0
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--method", "prbcd", "--targets", "a"], "targets must be node numbers"),
-        (["--method", "prbcd", "--targets", "999"], "targets must be in 0..59"),
+        (["--method", "prbcd", "--targets", "5"], "targets must be ids .*, got '5'"),
+        (["--method", "prbcd", "--targets", "n1,n999"], "targets must be ids .*, got 'n999'"),
         (["--method", "dice", "--targets", "1"], "targets must be given to"),
         (["--method", "metattack", "--poison"], "--around and --poison must be given to"),
     ],
@@ -91,6 +88,65 @@ def test_single_nodes_are_attacked_and_victims_may_train_on(files, run, tmp_path
 def test_aims_that_make_no_sense_are_refused(words, message, files, run):
     with pytest.raises(ValueError, match=message):
         run("attack", *own(files), *words)
+
+
+def test_nodes_of_a_data_set_are_attacked_by_number(run, monkeypatch, tmp_path):
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    words = ["attack", "planted", "--method", "grbcd", "--flips", "1", "--block", "500"]
+    run(*words, "--targets", "5", "--around", "-o", tmp_path / "flips.json")
+    assert 5 in load_perturbation(tmp_path / "flips.json").pairs[0].tolist()
+    with pytest.raises(ValueError, match=r"targets must be numbers in 0\.\.59, .*got '60'"):
+        run(*words, "--targets", "60")
+
+
+@pytest.mark.parametrize("method", ["metattack", "grbcd"])
+def test_flips_on_own_files_do_not_depend_on_the_unit_of_features(
+    method, files, other_unit, run, tmp_path
+):
+    """Features are prepared as `train` does it."""
+    words = ["--method", method, "--flips", "3", "--block", "500", "-o", tmp_path / "flips.json"]
+    found = []
+    for folder in (files, other_unit):
+        run("attack", *own(folder), *words)
+        found.append(load_perturbation(tmp_path / "flips.json"))
+    assert found[0].loss == found[1].loss
+    assert torch.equal(found[0].pairs, found[1].pairs)
+
+
+def test_robustness_on_own_files_does_not_depend_on_the_unit_of_features(files, other_unit, run):
+    words = ["--models", "gcn", "--attacks", "prbcd", "--rates", "0.2", *QUICK, "--json"]
+    told = [run("robustness", *own(folder), *words).stdout for folder in (files, other_unit)]
+    assert json.loads(told[0]) == json.loads(told[1])
+
+
+def test_the_model_of_a_file_is_attacked_as_it_was_fed(files, other_unit, run, tmp_path):
+    """Its columns by name, prepared as for its training, and its classes."""
+    parts = [other_unit / f"{name}.csv" for name in ("edges", "features", "labels")]
+    task, generator = read_task(*parts), torch.Generator().manual_seed(0)
+    ready, preparation = prepared_own(task)
+    model = make_model("gcn", ready, generator)
+    fit(model, ready, share_split(task.labels, generator), TrainingPlan(epochs=60), generator)
+    trained = replace(trained_on(task, model, ModelSettings("gcn")), preparation=preparation)
+    trained.save(tmp_path / "m.st")
+    right = (trained.predict(task).label == task.labels).float().mean()
+    text = [line.split(",") for line in (other_unit / "features.csv").read_text().splitlines()]
+    reversed_columns = "\n".join(",".join([row[0], *row[:0:-1]]) for row in text)
+    (tmp_path / "features.csv").write_text(reversed_columns)
+    words = [
+        own(other_unit)[0],
+        own(tmp_path)[1],
+        own(other_unit)[2],
+        "--victim",
+        tmp_path / "m.st",
+    ]
+    every = ",".join(task.node_ids)
+    words += ["--method", "prbcd", "--flips", "1", "--targets", every, "--loss", "cross_entropy"]
+    told = run("attack", *words, "--attack-epochs", "1", "--block", "10", "--json").stdout
+    victim = Victim(model, ready, torch.arange(task.num_nodes), loss="cross_entropy")
+    assert right > 0.9
+    assert json.loads(told)["loss_before"] == pytest.approx(
+        float(victim.loss(ready.graph).detach()), abs=1e-4
+    )
 
 
 def test_attack_refuses_unknown_methods(files, run):

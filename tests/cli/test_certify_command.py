@@ -2,12 +2,13 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 
 from attack.small_task import planted_task
-from elasticgnn.cli.__main__ import main
+from command_calls import run
 from elasticgnn.cli.certify import judged_nodes
 from elasticgnn.data import read_task, share_split
 from elasticgnn.nn import ModelSettings
@@ -29,14 +30,6 @@ def model_file(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def planted(monkeypatch):
     monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
-
-
-def run(*words):
-    try:
-        main([str(word) for word in words])
-    except SystemExit as leave:
-        return leave.code or 0
-    return 0
 
 
 QUICK = ["--samples", 300, "--p-plus", 0.01, "--radius", 3]
@@ -95,3 +88,67 @@ def test_the_test_nodes_of_own_files_are_found_by_their_ids(tmp_path, monkeypatc
     task = read_task(tmp_path / "e.csv", None, tmp_path / "l.csv")
     found = [task.node_ids[node] for node in judged_nodes(task, trained)]
     assert found == trained.facts["split"]["test"]
+
+
+@pytest.fixture
+def own_files(tmp_path, monkeypatch):
+    """Three classes told by features of large numbers, and the words that certify a model."""
+    monkeypatch.undo()
+    ring = [f"n{k}" for k in range(42)]
+    rows = [f"{ring[k]},{ring[(k + 3) % 42]}" for k in range(42)]
+    (tmp_path / "e.csv").write_text("\n".join(["from_node,to_node", *rows]))
+    rows = [f"{name},{1000 * (k % 3 == 0) + k},{500 * (k % 3 == 1)}" for k, name in enumerate(ring)]
+    (tmp_path / "f.csv").write_text("\n".join(["id,size,other", *rows]))
+    rows = [f"{name},{'zyx'[k % 3]}" for k, name in enumerate(ring)]
+    (tmp_path / "l.csv").write_text("\n".join(["id,label", *rows]))
+    layout = ["--source", "from_node", "--target-column", "to_node"]
+    task = ["--features", tmp_path / "f.csv", "--labels", tmp_path / "l.csv", *layout]
+    words = ["--model", "elastic", "--splits", 1, "--epochs", 80, "-o", tmp_path / "m.st"]
+    assert run("train", "--edges", tmp_path / "e.csv", *task, *words) == 0
+    return tmp_path, ["certify", tmp_path / "m.st", tmp_path / "e.csv", *task]
+
+
+NO_NOISE = ["--p-plus", 0, "--p-minus", 0.001, "--samples", 20]
+
+
+def classes_in(path, column="class"):
+    with path.open() as file:
+        return {row["node"]: row[column] for row in csv.DictReader(file)}
+
+
+def predicted(folder):
+    words = [folder / "e.csv", "--features", folder / "f.csv", "-o", folder / "p.csv"]
+    layout = ["--source", "from_node", "--target-column", "to_node"]
+    assert run("predict", folder / "m.st", *words, *layout) == 0
+    return classes_in(folder / "p.csv")
+
+
+def test_almost_without_noise_the_classes_are_those_of_predict(own_files):
+    folder, words = own_files
+    assert run(*words, *NO_NOISE, "-o", folder / "c.csv") == 0
+    found = classes_in(folder / "c.csv")
+    assert set(found.values()) == {"x", "y", "z"}
+    assert found == predicted(folder)
+
+
+def test_a_calibration_s_bias_decides_as_in_predict(own_files):
+    folder, words = own_files
+    trained = TrainedModel.load(folder / "m.st")
+    replace(trained, temperature=2.0, bias=(50.0, 0.0, 0.0)).save(folder / "m.st")
+    assert run(*words, *NO_NOISE, "-o", folder / "c.csv") == 0
+    assert classes_in(folder / "c.csv") == predicted(folder)
+    assert set(predicted(folder).values()) == {"x"}
+
+
+def test_labels_of_fewer_classes_are_those_of_the_model(own_files, capsys):
+    folder, words = own_files
+    (folder / "l.csv").write_text("id,label\nn0,z\nn1,y\nn3,z\n")
+    assert run(*words, *NO_NOISE, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["smoothed_accuracy"] == 1
+
+
+def test_without_labels_the_refusal_comes_before_the_votes(own_files, capsys):
+    _, words = own_files
+    at = words.index("--labels")
+    assert run(*words[:at], *words[at + 2 :], "--samples", 10**9) == 2
+    assert "labels must name the class of some nodes, got none" in capsys.readouterr().err

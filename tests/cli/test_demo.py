@@ -4,17 +4,9 @@ import json
 
 import pytest
 
+from command_calls import run
 from elasticgnn.cli import demo_trainings as demo_cells
-from elasticgnn.cli.__main__ import main
 from elasticgnn.cli.demo import finished_tables
-
-
-def run(*arguments):
-    try:
-        main([str(argument) for argument in arguments])
-    except SystemExit as leave:
-        return leave.code or 0
-    return 0
 
 
 def test_demo_prints_a_table_and_draws_a_picture(tmp_path, capsys, monkeypatch):

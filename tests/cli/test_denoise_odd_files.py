@@ -1,20 +1,15 @@
 """Signals as statisticians have them: gaps beside knots, days as ids, packed tables, odd images."""
 
 import json
+from functools import partial
 
+import commands
 import numpy as np
 import pandas
 import pytest
 from PIL import Image
 
-from elasticgnn.cli.__main__ import main
-
-
-def run(*arguments):
-    """The exit code of one call."""
-    with pytest.raises(SystemExit) as leaving:
-        main(["denoise", *map(str, arguments)])
-    return leaving.value.code
+run = partial(commands.run, "denoise")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 import pytest
 import torch
 
-from elasticgnn.cli.__main__ import main
+from command_calls import run
 from elasticgnn.data import block_model
 
 
@@ -23,12 +23,6 @@ def files(tmp_path):
     prices = "".join(f"n{k},{10 * (k % 13) + k / 100},{k}\n" for k in range(0, 80, 2))
     (tmp_path / "prices.csv").write_text("id,price,day\n" + prices)
     return tmp_path
-
-
-def run(*words):
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
-    return stop.value.code or 0
 
 
 def test_numbers_are_learned_and_predicted_with_intervals(files, capsys):

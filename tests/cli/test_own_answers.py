@@ -10,7 +10,7 @@ import time
 import pytest
 import torch
 
-from elasticgnn.cli.__main__ import main
+from command_calls import run
 from elasticgnn.data import block_model
 
 QUICK = ("--splits", 1, "--epochs", 3)
@@ -28,12 +28,6 @@ def files(tmp_path):
     labels = "".join(f"n{k},{'yes' if k >= 30 else 'no'}\n" for k in range(60))
     (tmp_path / "labels.csv").write_text("id,label\n" + labels)
     return tmp_path
-
-
-def run(*words):
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
-    return stop.value.code or 0
 
 
 def train(files, *words, labels="labels.csv"):

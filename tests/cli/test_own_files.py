@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from broken_files import BROKEN, write_with
-from elasticgnn.cli.__main__ import main
+from command_calls import run
 from elasticgnn.data import block_model
 
 
@@ -21,12 +21,6 @@ def own_files(tmp_path):
     (tmp_path / "edges.csv").write_text("source,target\n" + edges)
     (tmp_path / "labels.csv").write_text("id,label\n" + labels)
     return tmp_path
-
-
-def run(*words):
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
-    return stop.value.code or 0
 
 
 def test_names_for_ids_some_labels_and_no_features_are_enough(own_files, capsys):

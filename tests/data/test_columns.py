@@ -34,6 +34,15 @@ def reader(request, monkeypatch):
     return request.param
 
 
+def test_a_number_with_an_underscore_is_refused(tmp_path, reader):
+    features = "id,size\na,1_000\nb,2\nc,3\nd,8\n"
+    with pytest.raises(ValueError, match=r"without separators or units, got '1_000'"):
+        read_task(**write(tmp_path, edges=EDGES, features=features))
+    weights = "source,target,weight\na,b,1_000\nb,c,2\nc,d,1\n"
+    with pytest.raises(ValueError, match=r"weight.*'1_000'"):
+        read_task(**write(tmp_path, edges=weights))
+
+
 def test_words_become_columns_and_missing_numbers_the_median(tmp_path, reader):
     features = "id,size,city\na,1,Rome\nb,,Bonn\nc,3,\nd,8,Rome\n"
     task = read_task(**write(tmp_path, edges=EDGES, features=features))
@@ -338,6 +347,14 @@ def test_cells_of_several_values_are_refused(tmp_path, read):
     table.to_parquet(path)
     with pytest.raises(ValueError, match=rf"column '{names[read]}': a cell must hold one value"):
         read(path)
+
+
+@pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[ns]", "float64", "boolean"])
+def test_a_column_of_any_kind_may_be_empty(tmp_path, kind):
+    table = pandas.DataFrame({"id": [1, 2, 3], "x": [0.5, 2, 6], "none": pandas.Series([None] * 3)})
+    table["none"] = table["none"].astype(kind)
+    table.to_parquet(tmp_path / "f.parquet")
+    assert read_features(tmp_path / "f.parquet").names == ("x",)
 
 
 def test_half_precision_is_read_and_its_infinity_refused(tmp_path, recwarn):

@@ -68,9 +68,22 @@ def as_json(graph, path):
         written("e.csv", EDGES.replace("source", ":START_ID(P)").replace("target", ":END_ID(P)")),
         written("e.csv", '"source","target","weight"\n"p1","p2","1.5"\n"p2","p3",2\n"p3","p1",1\n'),
         lambda folder: network(folder, networkx.write_gexf, "e.gexf"),
+        lambda folder: network(folder, networkx.write_gml, "e.gml"),
         lambda folder: network(folder, as_json, "e.json"),
     ],
-    ids=["gz", "zip", "semicolons", "tabs", "utf-16", "snap", "neo4j", "quotes", "gexf", "json"],
+    ids=[
+        "gz",
+        "zip",
+        "semicolons",
+        "tabs",
+        "utf-16",
+        "snap",
+        "neo4j",
+        "quotes",
+        "gexf",
+        "gml",
+        "json",
+    ],
 )
 def test_the_same_edges_in_every_form(make, tmp_path):
     assert weights(read_task(make(tmp_path))) == EXPECTED
@@ -85,6 +98,20 @@ def test_gml_brings_numbers_and_classes(tmp_path):
     assert task.feature_names == ("size",)
     assert task.features.flatten().tolist() == [node / 2 for node in range(8)]
     assert task.class_names == ("a", "b")
+
+
+def test_gml_nodes_are_called_by_their_labels_where_these_differ(tmp_path):
+    """networkx counts nodes from 0 in `id`, so that classes of 1, 2, 3 would go to 2, 3, 4."""
+    graph = networkx.relabel_nodes(networkx.path_graph(4), {k: k + 1 for k in range(4)})
+    networkx.write_gml(graph, tmp_path / "g.gml")
+    (tmp_path / "l.csv").write_text("id,label\n1,a\n2,b\n3,b\n")
+    task = read_task(tmp_path / "g.gml", labels=tmp_path / "l.csv")
+    assert task.node_ids == (1, 2, 3, 4)
+    assert task.labels.tolist() == [0, 1, 1, -1]
+    (tmp_path / "g.gml").write_text(
+        (tmp_path / "g.gml").read_text().replace('label "4"', 'label "1"')
+    )
+    assert read_task(tmp_path / "g.gml").node_ids == (0, 1, 2, 3)
 
 
 def test_matrix_market_counts_from_one(tmp_path):

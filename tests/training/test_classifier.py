@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from sklearn import base
@@ -33,12 +34,36 @@ def test_every_form_of_input_gives_the_same():
     assert np.allclose(dense, expected, atol=1e-4)
 
 
+def test_rows_that_change_after_the_fit_do_not_change_what_it_predicts():
+    X = TASK.features.to_dense().numpy()
+    for rows in (X, torch.from_numpy(X.copy())):
+        classifier = ElasticGNNClassifier(epochs=2).fit(rows, PARTLY, graph=TASK.graph)
+        before = classifier.predict_proba()
+        rows[:] = 0
+        assert np.array_equal(classifier.predict_proba(), before)
+
+
+def test_reversed_and_negated_views_are_read_as_what_they_show():
+    X = TASK.features.to_dense().numpy()
+    views = (X[::-1].copy()[::-1], torch._neg_view(torch.from_numpy(-X)))
+    for rows in (X, *views):
+        classifier = ElasticGNNClassifier(epochs=2).fit(rows, PARTLY, graph=TASK.graph)
+        expected = classifier.predict_proba(X)
+        assert np.array_equal(classifier.predict_proba(rows), expected)
+
+
 def test_classes_keep_their_names_and_none_is_unknown():
     names = np.array(["red", "green", "blue"], dtype=object)[TRUTH]
     partly = [name if known >= 0 else None for name, known in zip(names, PARTLY, strict=True)]
     model = fitted(y=partly)
     assert list(model.classes_) == ["blue", "green", "red"]
     assert model.score(None, names) > 0.7
+
+
+def test_missing_values_of_pandas_are_unknown_classes():
+    names = pandas.array([None if k < 0 else f"c{k}" for k in PARTLY.tolist()], dtype="string")
+    assert names.isna().any()
+    assert list(fitted(y=names).predict()) == [f"c{k}" for k in fitted().predict()]
 
 
 def test_probabilities_add_up_to_one():
@@ -108,6 +133,8 @@ def test_scikit_learn_is_not_imported():
         ({"X": torch.ones(3)}, r"X must be \(n, f\)"),
         ({"X": np.full((TASK.num_nodes, 2), np.nan)}, "X must hold finite numbers"),
         ({"graph": [[0, 1]]}, "graph must be a Graph"),
+        ({"y": ["a", 1] * 45}, "labels must be all texts or all numbers, got 'a' and 1"),
+        ({"y": [b"a", b"b"] * 45}, "labels must be texts or numbers, got the bytes b'a'"),
     ],
 )
 def test_bad_input_is_refused(arguments, message):

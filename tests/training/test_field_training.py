@@ -1,6 +1,7 @@
 """Training on the rows that the nodes of a split see: the same curves as on all rows."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,10 +9,10 @@ import torch
 from elasticgnn.data import load, paper_split
 from elasticgnn.features import DropoutNoise
 from elasticgnn.features.dropout import RowNoise
-from elasticgnn.nn import ModelSettings
+from elasticgnn.nn import MLP, SGC, ModelSettings
 from elasticgnn.nn.field import Field
 from elasticgnn.training import TrainingPlan, fit, make_model
-from elasticgnn.training.field_training import FAMILIES, FieldInputs
+from elasticgnn.training.field_training import FAMILIES, FieldInputs, has_field
 from elasticgnn.training.fit import fit_lean
 
 PLAN = TrainingPlan(0.02, 5e-4, epochs=25, patience=10, ties="first")
@@ -77,14 +78,50 @@ def test_rows_have_the_masks_of_the_whole(monkeypatch):
     want = DropoutNoise(3, 8).keep(50, 0.3, 4).view(10, width)[rows]
     some = RowNoise(3, 8, positions)
     assert torch.equal(some.keep(10, 0.3, 4).view(2, width), want)
+    apart = tuple(part.repeat_interleave(2)[::2] for part in positions[4])
+    assert torch.equal(RowNoise(3, 8, {4: apart}).keep(10, 0.3, 4).view(2, width), want)
     monkeypatch.setattr("elasticgnn.features.dropout.native", None)
     assert torch.equal(some.keep(10, 0.3, 4).view(2, width), want)
 
 
-def test_a_split_without_validation_nodes_is_trained_on_all_rows(task, split):
-    from dataclasses import replace
+def test_a_split_without_training_nodes_is_refused(task, split):
+    bare = replace(split, train=split.train[:0])
+    with pytest.raises(ValueError, match="split must have training nodes, got none"):
+        fit_lean(SGC(1433, 7), FieldInputs(task), bare, PLAN, torch.Generator())
 
-    bare = replace(split, val=split.val[:0])
-    inputs = FieldInputs(task)
-    lean, _ = trained(lambda m, g: fit_lean(m, inputs, bare, PLAN, g), task, "sgc")
-    assert all(map(math.isfinite, lean.test_curve))
+
+def without_val(task, split):
+    return SGC(1433, 7), task, replace(split, val=split.val[:0]), PLAN
+
+
+def three_steps(task, split):
+    return SGC(1433, 7, K=3), task, split, PLAN
+
+
+def dense(task, split):
+    return SGC(1433, 7), replace(task, features=task.features.to_dense()), split, PLAN
+
+
+def class_weights(task, split):
+    return SGC(1433, 7), task, split, replace(PLAN, balanced=True)
+
+
+def without_graph(task, split):
+    return MLP(1433, 16, 7), task, split, PLAN
+
+
+@pytest.mark.parametrize(
+    "case",
+    [without_val, three_steps, dense, class_weights, without_graph],
+    ids=lambda c: c.__name__,
+)
+def test_what_has_no_field_is_trained_on_all_rows(case, task, split):
+    model, task, split, plan = case(task, split)
+    assert plan.balanced or not has_field(model, task, split)
+    start, plan = model.state_dict(), replace(plan, epochs=3)
+    start = {name: value.clone() for name, value in start.items()}
+    lean = fit_lean(model, FieldInputs(task), split, plan, torch.Generator().manual_seed(1))
+    model.load_state_dict(start)
+    whole = fit(model, task, split, plan, torch.Generator().manual_seed(1))
+    assert lean.loss == whole.loss
+    assert lean.test_curve == whole.test_curve

@@ -13,7 +13,7 @@ from elasticgnn.nn import ModelSettings
 from elasticgnn.training import ElasticGNNClassifier, ElasticGNNRegressor, TrainingPlan, tune
 from elasticgnn.training.objective import class_weights
 from elasticgnn.training.selection_split import selection_split
-from elasticgnn.training.trained_model import missing_column, unknown_columns
+from elasticgnn.training.trained_model import missing_column, unknown_columns, unlike_training
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.candidates import Candidate
@@ -107,6 +107,15 @@ def test_estimators_take_as_long_as_the_function():
     usual = inspect.signature(tune).parameters["minutes"].default
     for kind in (ElasticGNNClassifier, ElasticGNNRegressor):
         assert {part.name: part.default for part in fields(kind)}["minutes"] == usual
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_columns_without_names_are_told_where_they_are_ones_own(made):
+    trained = SimpleNamespace(facts={}, feature_names=("age", "size"))
+    graph = SimpleNamespace(is_unweighted=True)
+    task = SimpleNamespace(graph=graph, feature_names=None, made_features=made)
+    notes = unlike_training(trained, task)
+    assert [note.startswith("features have no names") for note in notes] == [True] * (not made)
 
 
 def test_an_unknown_parameter_is_refused():

@@ -11,6 +11,7 @@ from elasticgnn.training.own_splits import own_splits
 from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.metrics import calibration_error
+from elasticgnn.training.tuning.splitting import cuts_in_time
 
 
 def marked(**columns):
@@ -58,6 +59,36 @@ def test_later_nodes_judge_earlier_ones(write):
         assert order[fold.train].max() < order[fold.val].min()
     (split,) = own_splits(task, Splitting(time="when"), 0)
     assert order[split.val].max() < order[split.test].min()
+    assert split.sizes == (60, 20, 20)
+
+
+@pytest.mark.parametrize("days", [3, 4, 7, 30])
+def test_nodes_of_one_moment_stay_on_one_side(days):
+    day = np.random.default_rng(1).integers(days, size=100)
+    task = marked(when=[str(k) for k in day])
+    division = divide(task, np.random.default_rng(0), Splitting(time="when"))
+    assert day[division.choosers].max() < day[division.judges].min()
+    assert 1 <= len(division.folds) <= min(days - 2, Splitting().folds)
+    for fold in division.folds:
+        assert day[fold.train].max() < day[fold.val].min()
+        assert day[fold.val].max() < day[division.judges].min()
+    (split,) = own_splits(task, Splitting(time="when"), 0)
+    assert day[split.train].max() < day[split.val].min()
+    assert day[split.val].max() < day[split.test].min()
+    assert sum(split.sizes) == 100
+
+
+@pytest.mark.parametrize(
+    ("when", "places", "cuts"),
+    [
+        ([0, 1, 2, 3, 4, 5], [2, 4], [2, 4]),
+        ([0, 0, 0, 1, 1, 2], [2, 4], [3, 5]),
+        ([0] * 75 + [1] * 24 + [2], [60, 80], [75, 99]),  # the later place leaves the earlier one
+        ([0, 0, 1, 1, 2, 2], [1, 2, 3, 5], [2, 4]),
+    ],
+)
+def test_cuts_lie_where_the_time_changes(when, places, cuts):
+    assert cuts_in_time(np.array(when, dtype=float), places, "t") == cuts
 
 
 def test_each_fold_is_once_the_test():
@@ -78,6 +109,7 @@ def test_two_folds_are_too_few_to_train_validate_and_test():
         ({"part": ["train"] * 100}, {"parts": "part"}, "must have test nodes among the labelled"),
         ({"g": ["x"] * 100}, {"groups": "g"}, "groups must be at least 5 different ones, got 1"),
         ({"t": ["soon"] * 100}, {"time": "t"}, "numbers or dates like 2024-01-31"),
+        ({"t": [str(k % 2) for k in range(100)]}, {"time": "t"}, "3 different times .*, got 2"),
         ({"t": [""] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),
         ({"t": ["nan"] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),
         ({"g": ["NA"] * 100}, {"groups": "g"}, "must be filled for labelled nodes, got none of 0"),

@@ -106,8 +106,13 @@ def test_too_few_labels_are_refused():
     few[:4] = torch.tensor([0, 1, 0, 1])
     with pytest.raises(ValueError, match="labels must be at least 10"):
         tune(replace(task, labels=few))
-    with pytest.raises(ValueError, match="minutes must be > 0"):
-        tune(task, minutes=0)
+
+
+@pytest.mark.parametrize("minutes", [0.0, -1.0, float("nan"), float("inf")])
+def test_minutes_must_be_a_time(minutes):
+    task, _ = made_up(useful_edges=True, useful_features=True)
+    with pytest.raises(ValueError, match="minutes must be a finite number > 0, got"):
+        tune(task, minutes=minutes)
 
 
 def test_metrics_of_known_answers():

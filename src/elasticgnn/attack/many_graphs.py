@@ -24,18 +24,22 @@ from elasticgnn.problem import ElasticPenalty
 
 Predictor = Callable[[FlipLists], Tensor]  # labels (lists, n), uint8
 Smoother = Callable[[FlipLists], FlippedOutput]
-MOST_ROWS = 1 << 22  # nodes of all graphs of one call: bounds the memory
+MOST_ROWS = 1 << 22  # nodes (or their outputs) of all graphs of one call: bounds the memory
 
 
 @torch.no_grad()
-def predictor(model: nn.Module, task: NodeTask) -> Predictor:
+def predictor(model: nn.Module, task: NodeTask, offset: Tensor | None = None) -> Predictor:
     """A function from lists of flips of the task's graph to the labels that `model` gives.
+
+    offset (classes,): added to the outputs of every node, as a calibration's bias is.
 
     Models that say `predict_flipped(task)` bring their own (None: they cannot for this task);
     ElasticGNN, APPNP and GCN go through the compiled loops, all others through one graph after the
     other.
     """
     model.eval()
+    if offset is not None:
+        return shifted_predictor(model, task, offset)
     own = getattr(model, "predict_flipped", None)
     made: Predictor | None = None if own is None else own(task)
     if made is not None:
@@ -45,6 +49,21 @@ def predictor(model: nn.Module, task: NodeTask) -> Predictor:
         fast = smoother
         return in_parts(lambda flips: fast(flips).label, task.num_nodes)
     return lambda flips: one_by_one(model, task, flips)
+
+
+def shifted_predictor(model: nn.Module, task: NodeTask, offset: Tensor) -> Predictor:
+    """The labels of outputs to which `offset` is added."""
+    smoother = fast_smoother(model, task, rows=True)
+    if smoother is None:
+        return lambda flips: one_by_one(model, task, flips, offset)
+    fast = smoother
+
+    def predict(flips: FlipLists) -> Tensor:
+        rows = fast(flips).rows
+        assert rows is not None
+        return (rows + offset).argmax(2).byte()
+
+    return in_parts(predict, task.num_nodes * task.num_classes)
 
 
 @torch.no_grad()
@@ -86,9 +105,9 @@ def gcn_layers(model: GCN, task: NodeTask) -> TwoLayers:
     return TwoLayers(x.detach(), first.bias.detach(), weight2, second.bias.detach())
 
 
-def in_parts(predict: Predictor, num_nodes: int) -> Predictor:
-    """The same predictor, called for so many lists at once as memory allows."""
-    size = max(1, MOST_ROWS // max(num_nodes, 1))
+def in_parts(predict: Predictor, numbers: int) -> Predictor:
+    """The same predictor, called for so many lists, of `numbers` each, as memory allows."""
+    size = max(1, MOST_ROWS // max(numbers, 1))
 
     def call(flips: FlipLists) -> Tensor:
         if len(flips) <= size:
@@ -104,10 +123,13 @@ def in_parts(predict: Predictor, num_nodes: int) -> Predictor:
 
 
 @torch.no_grad()
-def one_by_one(model: nn.Module, task: NodeTask, flips: FlipLists) -> Tensor:
+def one_by_one(
+    model: nn.Module, task: NodeTask, flips: FlipLists, offset: Tensor | None = None
+) -> Tensor:
     """The labels (lists, n) by the model's own forward on each graph."""
     labels = torch.empty(len(flips), task.num_nodes, dtype=torch.uint8)
     for number in range(len(flips)):
         graph = task.graph.with_edges_flipped(flips[number])
-        labels[number] = call_model(model, task.features, graph).argmax(1).byte()
+        outputs = call_model(model, task.features, graph)
+        labels[number] = (outputs if offset is None else outputs + offset).argmax(1).byte()
     return labels

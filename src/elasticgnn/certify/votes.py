@@ -49,12 +49,14 @@ def count_votes(
 
 
 @torch.no_grad()
-def denoising_predictor(model: nn.Module, task: NodeTask, threshold: float = 0.2) -> Predictor:
+def denoising_predictor(
+    model: nn.Module, task: NodeTask, threshold: float = 0.2, offset: Tensor | None = None
+) -> Predictor:
     """Predictions after edges are dropped whose ends the model's own backbone keeps apart.
 
     An edge stays if its ends belong to one class with a chance of at least `threshold` by the
     backbone, which does not see the graph. So the classifier with its denoiser is one function
-    of the noisy graph, and a certificate for it holds as for any other.
+    of the noisy graph, and a certificate for it holds as for any other. offset: as of `predictor`.
     """
     if not isinstance(model, ElasticGNN):
         raise ValueError(f"model must be an ElasticGNN to denoise, got {type(model).__name__}")
@@ -68,7 +70,7 @@ def denoising_predictor(model: nn.Module, task: NodeTask, threshold: float = 0.2
     graph = task.graph
     dropped = torch.stack((graph.tail, graph.head), 1)
     dropped = dropped[~stays(dropped)]
-    inner = predictor(model, task.with_graph(graph.with_edges_flipped(dropped)))
+    inner = predictor(model, task.with_graph(graph.with_edges_flipped(dropped)), offset)
 
     def predict(flips: FlipLists) -> Tensor:
         keep = stays(flips.pairs)

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say
+from elasticgnn.cli.say import say, say_notes
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
+    from torch import Tensor, nn
 
     from elasticgnn.attack import Constraints, Perturbation
     from elasticgnn.attack.run import Settings
     from elasticgnn.data import NodeTask, Split
     from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.training import TrainedModel
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +53,8 @@ def attack_command(
     ] = None,
     keep_last_edge: Annotated[bool, typer.Option(help="isolate no node")] = True,
     targets: Annotated[
-        str | None, typer.Option(help="prbcd, grbcd, pgd: node numbers to attack, e.g. 3,17")
+        str | None,
+        typer.Option(help="prbcd, grbcd, pgd: nodes to attack: 3,17, or ids of own ones"),
     ] = None,
     around: Annotated[bool, typer.Option(help="flip only pairs with a target at one end")] = False,
     poison: Annotated[bool, typer.Option(help="prbcd, grbcd, pgd: the victim trains on")] = False,
@@ -78,23 +80,30 @@ def attack_command(
 
     from elasticgnn.attack import AttackBudget, Constraints, attack
     from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.cli.task_files import read
+    from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read
     from elasticgnn.files import check_output
+    from elasticgnn.training import TrainedModel
 
     if output is not None:
         check_output(output, inputs=(edges, features, labels))
-    task = read(data, edges, features, labels, data_root, layout=layout)
-    task = component_task(task) if component else task
+    given = read(data, edges, features, labels, data_root, layout=layout)
+    known = TrainedModel.load(victim) if is_file_of(method, victim) else None
+    whole = as_fed(given, known, own=edges is not None)
+    task = component_task(whole) if component else whole
+    say_notes([*whole.notes, *left_out(whole, task)])
     if rate is None and count is None:
         rate = 0.05
     limits = Constraints(keep_last_edge=keep_last_edge, degree_test=degree_test)
-    aim = read_targets(targets, task.num_nodes, method)
+    aim = read_targets(targets, task, method, by_id=edges is not None)
     options = settings_for(method, limits, loss, objective, approximate, flips_per_step, block)
     options = with_aim(options, around=around, poison=poison)
     options = with_effort(options, attack_epochs, restarts, generations)
     generator = torch.Generator().manual_seed(seed)
     split = attack_split(task, generator)
-    model = trained_victim(method, victim, task, split, generator)
+    strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
+    model = (
+        known.model if known else trained_victim(method, victim, task, split, generator, strength)
+    )
     budget = AttackBudget(rate=rate, edges=count)
     found = attack(
         task,
@@ -142,23 +151,52 @@ def settings_for(
     return None  # `attack` names the methods
 
 
-def read_targets(text: str | None, num_nodes: int, method: str) -> torch.Tensor | None:
-    """The nodes of "3,17"."""
+def is_file_of(method: str, victim: str) -> bool:
+    """Whether the victim is a model file that the method looks at."""
+    from elasticgnn.attack.methods import VICTIM_METHODS
+
+    return method in VICTIM_METHODS and Path(victim).is_file()
+
+
+def as_fed(task: NodeTask, victim: TrainedModel | None, *, own: bool) -> NodeTask:
+    """The task as the model of a file is fed, or as `train` would feed own files to a model."""
+    from elasticgnn.training.known_classes import with_known_classes
+    from elasticgnn.training.preparation import prepared_own
+
+    if victim is None:
+        return prepared_own(task)[0] if own else task
+    if victim.unit is not None:
+        raise ValueError("victim must predict classes, got a model of --target number")
+    return victim.prepared(with_known_classes(task, victim.class_names))
+
+
+def left_out(whole: NodeTask, part: NodeTask) -> list[str]:
+    """A note on nodes beside the largest component."""
+    if part.num_nodes == whole.num_nodes:
+        return []
+    kept = f"{part.num_nodes} of {whole.num_nodes} nodes"
+    return [f"only the largest component is attacked: {kept}"]
+
+
+def read_targets(text: str | None, task: NodeTask, method: str, *, by_id: bool) -> Tensor | None:
+    """The nodes of "3,17": numbers of a data set's nodes, ids of own ones."""
     import torch
 
     from elasticgnn.attack.methods import VICTIM_METHODS
+    from elasticgnn.training.trained_model import node_names
 
     if text is None:
         return None
     if method not in VICTIM_METHODS:
         raise ValueError(f"targets must be given to {VICTIM_METHODS} only, got {method!r}")
-    try:
-        nodes = torch.tensor([int(part) for part in text.split(",")])
-    except ValueError:
-        raise ValueError(f"targets must be node numbers like 3,17, got {text!r}") from None
-    if bool(((nodes < 0) | (nodes >= num_nodes)).any()):
-        raise ValueError(f"targets must be in 0..{num_nodes - 1}, got {text!r}")
-    return nodes
+    names = node_names(task) if by_id else map(str, range(task.num_nodes))
+    place = {name: number for number, name in enumerate(names)}
+    asked = [part.strip() for part in text.split(",")]
+    strange = [name for name in asked if name not in place]
+    if strange:
+        rule = "ids of nodes that are attacked" if by_id else f"numbers in 0..{task.num_nodes - 1}"
+        raise ValueError(f"targets must be {rule}, such as 3,17, got {strange[0]!r}")
+    return torch.tensor([place[name] for name in asked])
 
 
 def with_aim(options: Settings | None, *, around: bool, poison: bool) -> Settings | None:
@@ -199,18 +237,24 @@ def attack_split(task: NodeTask, generator: torch.Generator) -> Split:
 
 
 def trained_victim(
-    method: str, name: str, task: NodeTask, split: Split, generator: torch.Generator
+    method: str,
+    name: str,
+    task: NodeTask,
+    split: Split,
+    generator: torch.Generator,
+    strength: float,
 ) -> nn.Module | None:
-    """The model of a file, or the named one trained on the clean graph."""
+    """The named model trained on the clean graph, with both lambdas of `strength`."""
     from elasticgnn.attack.methods import VICTIM_METHODS
 
     if method not in VICTIM_METHODS:
         return None
-    from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model
+    from elasticgnn.nn import ModelSettings
+    from elasticgnn.training import TrainingPlan, fit, make_model
 
-    if Path(name).is_file():
-        return TrainedModel.load(name).model
-    model = make_model(name, task, generator)
+    kind: Any = name  # ModelSettings refuses unknown names
+    settings = ModelSettings(kind, lambda1=strength, lambda2=strength)
+    model = make_model(settings, task, generator)
     fit(model, task, split, TrainingPlan(epochs=200, ties="first"), generator)
     return model
 

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from elasticgnn.cli.say import say
+from elasticgnn.cli.own_files import reads_tables
+from elasticgnn.cli.say import say, say_notes
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
     from elasticgnn.certify import Certificate
     from elasticgnn.data import NodeTask
+    from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.training import TrainedModel
 
 
@@ -25,7 +30,7 @@ COLUMNS = ("node", "class", "lower", "upper", "additions", "deletions")
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
-    app.command("certify")(certify_command)
+    app.command("certify")(reads_tables(certify_command))
 
 
 def certify_command(
@@ -50,12 +55,15 @@ def certify_command(
         None
     ),
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    *,
+    layout: TableLayout,
 ) -> None:
     """Smooths the model over noisy graphs and says how many edge flips each prediction survives.
 
     The graph is that of the data set the model was trained on, another one by its name, or own
-    files: an edge table source,target with --features. The CSV has a row for each node.
-    Example: elasticgnn certify model.safetensors --samples 1000 -o certificates.csv
+    files: an edge table source,target with --features (id and numbers) and --labels (id,label).
+    The CSV has a row for each node.
+    Example: elasticgnn certify m.st edges.csv --features features.csv --labels labels.csv -o c.csv
     """
     import numpy as np
 
@@ -76,19 +84,23 @@ def certify_command(
     if output is not None:
         check_output(output, inputs=(model, data, features, labels))
     trained = TrainedModel.load(model)
-    task = read(trained, data, features, labels, data_root)
-    trained.predict(task)  # refuses a task that the model does not fit
+    given = read(trained, data, features, labels, data_root, layout)
+    nodes, task = judged_nodes(given, trained), as_trained(given, trained)
+    if len(nodes) == 0:
+        raise ValueError("labels must name the class of some nodes, got none (use --labels)")
+    say_notes(task.notes)
+    offset = class_offset(trained)
     predict = (
-        predictor(trained.model, task)
+        predictor(trained.model, task, offset)
         if denoise is None
-        else denoising_predictor(trained.model, task, denoise)
+        else denoising_predictor(trained.model, task, denoise, offset)
     )
     began = time.perf_counter()
     votes = count_votes(
         predict, task, noise, samples, np.random.default_rng(seed), progress=line(samples, as_json)
     )
     known = certify(votes, noise, alpha)
-    facts = describe(known, task, trained, radius)
+    facts = describe(known, task, nodes, radius)
     facts |= {"denoise": denoise, "seconds": time.perf_counter() - began}
     if output is not None:
         write(output, known, task, radius)
@@ -102,6 +114,7 @@ def read(
     features: Path | None,
     labels: Path | None,
     data_root: Path | None,
+    layout: TableLayout,
 ) -> NodeTask:
     """The task to certify."""
     from elasticgnn.cli.inspect import data_of
@@ -109,10 +122,26 @@ def read(
 
     name = data or data_of(trained)
     if Path(name).is_file():
-        return read_task(Path(name), features, labels)
+        return read_task(Path(name), features, labels, layout=layout)
     if features is not None or labels is not None:
         raise ValueError(f"features and labels must come with an edge file, got {name!r}")
     return load(name, root=data_root)
+
+
+def as_trained(task: NodeTask, trained: TrainedModel) -> NodeTask:
+    """The task as the model is fed: its columns, prepared, and labels of its classes."""
+    from elasticgnn.training.known_classes import with_known_classes
+
+    if trained.unit is not None:
+        raise ValueError("model must predict classes, got one of --target number")
+    return trained.prepared(with_known_classes(task, trained.class_names))
+
+
+def class_offset(trained: TrainedModel) -> Tensor | None:
+    """What calibration adds to the outputs, so that the class is the one `predict` writes."""
+    import torch
+
+    return None if trained.bias is None else trained.temperature * torch.tensor(trained.bias)
 
 
 def judged_nodes(task: NodeTask, trained: TrainedModel) -> Any:
@@ -130,14 +159,12 @@ def judged_nodes(task: NodeTask, trained: TrainedModel) -> Any:
 
 
 def describe(
-    known: Certificate, task: NodeTask, trained: TrainedModel, radius: int
+    known: Certificate, task: NodeTask, nodes: NDArray[Any], radius: int
 ) -> dict[str, Any]:
     """Accuracy of the smoothed model and how much of it is certified, by radius."""
     import numpy as np
 
-    nodes, labels = judged_nodes(task, trained), task.labels.numpy()
-    if len(nodes) == 0:
-        raise ValueError("labels must name the class of some nodes, got none")
+    labels = task.labels.numpy()
 
     def accuracy(additions: int, deletions: int) -> float:
         return known.accuracy(labels, nodes, additions, deletions)

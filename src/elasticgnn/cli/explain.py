@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say
+from elasticgnn.cli.say import say, say_notes
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
@@ -56,6 +56,7 @@ def explain(
         check_picture(plot, "plot")
     trained = TrainedModel.load(model)
     task = read(edges, features, data_root, layout)
+    say_notes(trained.with_known_columns(task).notes)
     known = explanation_of(trained, task, number_of(task, node), label)
     if plot is not None:
         save_explanation(known, trained.class_names, plot)

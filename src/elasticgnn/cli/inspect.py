@@ -109,11 +109,13 @@ def scored(
     from elasticgnn.training.known_classes import with_known_classes
 
     if trained.unit is not None:
-        return task, score_number_edges(trained, task), [NOTE]
+        read_so = trained.with_known_columns(task).notes
+        return task, score_number_edges(trained, task), [*read_so, NOTE]
     if known is not None:  # their labels must mean the classes of the model
         task = with_known_classes(task, trained.class_names)
     task = trained.prepared(task)  # refuses a task that the model does not fit
-    return task, score_edges(trained.model, task, known), suspicion_notes(trained, task)
+    notes = [*task.notes, *suspicion_notes(trained, task)]
+    return task, score_edges(trained.model, task, known), notes
 
 
 def data_of(trained: TrainedModel) -> str:

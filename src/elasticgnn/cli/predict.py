@@ -6,14 +6,13 @@ import csv
 import io
 import json
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say, say_exactly
+from elasticgnn.cli.say import say, say_exactly, say_notes
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
@@ -54,8 +53,7 @@ def predict(
         check_output(output, inputs=(model, edges, features))
     trained = TrainedModel.load(model)
     task = read(edges, features, data_root, layout)
-    for note in trained.with_known_columns(task).notes:
-        say(f"note: {note}", file=sys.stderr)
+    say_notes(trained.with_known_columns(task).notes)
     if trained.unit is not None:
         write_numbers(trained, task, coverage, output, as_json)
         return

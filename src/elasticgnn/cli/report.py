@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say
+from elasticgnn.cli.say import say, say_notes
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
@@ -107,6 +107,7 @@ def write_about_model(
         raise ValueError("--plot must be asked of a model of classes, got one of --target number")
     kind: Target = "class" if trained.unit is None else "number"
     task, _ = read(edges or data_of(trained), features, labels, data_root, layout, kind)
+    say_notes(trained.with_known_columns(task).notes)
     write_page_of(trained, task, output, plot)
 
 

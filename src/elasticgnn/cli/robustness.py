@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say
+from elasticgnn.cli.say import say, say_notes
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
@@ -65,8 +65,12 @@ def robustness(
     screened: Annotated[int, typer.Option(help="of eva: pairs tried alone per round")] = 2000,
     targets: Annotated[int, typer.Option(help="local: attacked nodes")] = 30,
     flips_per_step: Annotated[int, typer.Option(help="metattack: flips per gradient")] = 1,
-    lambda1: Annotated[float, typer.Option(help="of elastic models")] = 3.0,
-    lambda2: Annotated[float, typer.Option(help="of elastic models")] = 3.0,
+    lambda1: Annotated[
+        float | None, typer.Option(help="of elastic models (default: 3; own files: 1)")
+    ] = None,
+    lambda2: Annotated[
+        float | None, typer.Option(help="of elastic models (default: 3; own files: 1)")
+    ] = None,
     dropout: Annotated[
         str, typer.Option(help="of all models; of several each takes its best in validation")
     ] = "0.5",
@@ -90,7 +94,8 @@ def robustness(
     Example: elasticgnn robustness cora --models elastic,gcn --rates 0.1 --seeds 1 --rows rows/
     """
     from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.cli.task_files import read
+    from elasticgnn.cli.attack import as_fed, left_out
+    from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read
     from elasticgnn.files import check_folder, check_picture
     from elasticgnn.nn import ModelSettings
     from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes
@@ -104,6 +109,8 @@ def robustness(
         check_folder(rows, "rows")
     if seeds < 1:
         raise ValueError(f"seeds must be >= 1, got {seeds}")
+    usual = PAPER_STRENGTH if edges is None else OWN_STRENGTH
+    lambda1, lambda2 = (usual if part is None else part for part in (lambda1, lambda2))
     base = ModelSettings(lambda1=lambda1, lambda2=lambda2)
     dropouts = [number(rate, "dropout") for rate in words(dropout)]
     plan = RobustnessPlan(
@@ -122,8 +129,10 @@ def robustness(
         metattack=replace(plan.metattack, flips_per_step=flips_per_step),
     )
     plan = quick(plan, attack_epochs)
-    task = component_task(read(data, edges, features, labels, data_root, layout=layout))
-    task = as_presence(task) if binary else task
+    given = read(data, edges, features, labels, data_root, layout=layout)
+    whole = as_presence(given) if binary else as_fed(given, None, own=edges is not None)
+    task = component_task(whole)
+    say_notes([*whole.notes, *left_out(whole, task)])
     found = measure_robustness(task, plan, stored(plan, task, rows), say_aside)
     report(outcomes(found.rows()), task, plot, as_json)
 

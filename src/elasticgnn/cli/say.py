@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TextIO
 
 from elasticgnn.files import visible
@@ -16,3 +17,9 @@ def say(text: str = "", *, file: TextIO | None = None, end: str = "\n") -> None:
 def say_exactly(text: str) -> None:
     """Prints a table for other programs as it is; on a terminal control characters are shown."""
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Prints how files were read, beside the answer: other programs read only that."""
+    for note in notes:
+        say(f"note: {note}", file=sys.stderr)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from elasticgnn.data.own.targets import Target
 
 
+PAPER_STRENGTH, OWN_STRENGTH = 3.0, 1.0  # both lambdas; unknown graphs are trusted less
+
+
 def read(
     data: str,
     edges: Path | None,

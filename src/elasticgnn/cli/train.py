@@ -10,7 +10,7 @@ import typer
 
 from elasticgnn.cli.norms import NormOption
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.task_files import attacked, check_target, read
+from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, attacked, check_target, read
 from elasticgnn.cli.train_parts import check_alone, refuse_options, train_parts
 from elasticgnn.cli.train_report import describe, report
 from elasticgnn.cli.train_tuned import TuneRequest, train_tuned
@@ -26,7 +26,6 @@ SETTINGS = (
     *("model", "splits", "lambda1", "lambda2", "norm", "concavity", "steps", "alpha", "hidden"),
     *("dropout", "learning_rate", "weight_decay", "epochs", "patience"),
 )
-PAPER_STRENGTH, OWN_STRENGTH = 3.0, 1.0  # both lambdas; unknown graphs are trusted less
 
 SPLITS, MANY_NODES = 10, 100_000
 Epochs = Annotated[int, typer.Option(help="at most this many epochs")]
@@ -86,7 +85,7 @@ def train(
     ] = "auto",
     minutes: Annotated[float, typer.Option(help="time for comparing models")] = 3.0,
     metric: Annotated[
-        str, typer.Option(help="auto, accuracy, balanced, auc, f1 or logloss, to compare by")
+        str, typer.Option(help="auto, accuracy, balanced, auc, f1, logloss; numbers: r2, mae, rmse")
     ] = "auto",
     target: Annotated[
         str, typer.Option(help="own files: what labels are, class or number (regression)")

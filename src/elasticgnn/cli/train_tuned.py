@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from elasticgnn.training.tuning import Entry, Estimate, Leaderboard, Splitting
 
 WIDTH = 28  # of the names of models
+ERRORS = ("logloss", "mae", "rmse")  # less is better: they are compared with a minus in front
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ def train_tuned(
     left_behind = None if output is None else output.with_name(f"{output.name}.tuning")
     if left_behind is not None and left_behind.exists():
         say(f"note: goes on with what was measured before, in {left_behind}", file=sys.stderr)
+    if not as_json:  # before the minutes of work: columns may have been misread
+        for note in task.notes:
+            say(f"note: {note}")
     board = tune(
         task,
         minutes=asked.minutes,
@@ -54,7 +58,7 @@ def train_tuned(
         about = {"data": task.name, "notes": list(task.notes), "saved": None, **written}
         say(json.dumps(none_for_nan({**about, **board.to_json()})))
         return
-    for line in (*(f"note: {note}" for note in task.notes), *summary_lines(board)):
+    for line in summary_lines(board):
         say(line)
     if output is not None:
         nodes = "all known nodes" if asked.splitting.parts is None else "all but the test nodes"
@@ -76,7 +80,7 @@ def summary_lines(board: Leaderboard) -> list[str]:
         head,
         *rows,
         f"{called(board.entries[0])}: {board.metric} {shown(said.value)} (95 % between "
-        f"{shown(said.low)} and {shown(said.high)}) on {said.nodes} nodes that chose nothing; "
+        f"{ends(said, shown, ' and ')}) on {said.nodes} nodes that chose nothing; "
         f"{certainty(board)}, {board.seconds:.0f} s",
         *verdicts(board),
     ]
@@ -84,14 +88,14 @@ def summary_lines(board: Leaderboard) -> list[str]:
 
 def shown_as(metric: str) -> Callable[[float], str]:
     """How a value of the metric is written: shares in percent, errors as they are."""
-    if metric in ("mae", "rmse"):
-        return lambda value: f"{-value:.4g}"
+    if metric in ERRORS:
+        return lambda value: f"{abs(value):.4g}"
     return percent if metric != "r2" else lambda value: f"{value:.3f}"
 
 
 def unit_of(metric: str) -> str:
     """What stands after the metric's name above its values."""
-    return "" if metric in ("r2", "mae", "rmse") else " in percent"
+    return "" if metric in ("r2", *ERRORS) else " in percent"
 
 
 def certainty(board: Leaderboard) -> str:
@@ -124,23 +128,42 @@ def verdicts(board: Leaderboard) -> list[str]:
     lines = []
     gain = board.graph_gain
     if gain is not None:
-        factor, unit = (1.0, "") if board.winner.unit is not None else (100.0, " points")
+        factor, unit = (100.0, " points") if unit_of(board.metric) else (1.0, "")
         low, high = factor * gain.low, factor * gain.high
         size = f"{factor * gain.value:+.3g}{unit} ({low:+.3g} to {high:+.3g})"
-        helps = "helps" if gain.low > 0 else "does not help" if gain.high <= 0 else "may help"
-        lines.append(f"the graph {helps}: {size} against the best model without it")
+        lines.append(f"the graph {helping(gain)}: {size} against the best model without it")
+    simplest = "naming the most frequent class" if board.winner.unit is None else "the mean"
+    value = shown_as(board.metric)(board.majority)
     if not board.beats_majority:
-        simplest = "naming the most frequent class" if board.winner.unit is None else "the mean"
         lines.append(
             f"WARNING: the best model has learned nothing of use: always {simplest} "
-            f"gives {shown_as(board.metric)(board.majority)}, no less than the model"
+            f"gives {value}, no worse than the model"
+        )
+    elif board.estimate.low <= board.majority:
+        lines.append(
+            f"WARNING: {board.estimate.nodes} nodes do not show that the best model is of use: "
+            f"always {simplest} gives {value}, which is inside its interval"
         )
     return lines
 
 
+def helping(gain: Estimate) -> str:
+    """What the difference that the graph makes, with its interval, allows to say."""
+    if gain.low > 0:
+        return "helps"
+    if gain.high <= 0:
+        return "does not help"
+    return "may help" if gain.value > 0 else "is not seen to help"
+
+
 def interval(value: Estimate, shown: Callable[[float], str]) -> str:
     """A value with the ends of its interval."""
-    return f"{shown(value.value)} ({shown(value.low)} to {shown(value.high)})"
+    return f"{shown(value.value)} ({ends(value, shown, ' to ')})"
+
+
+def ends(value: Estimate, shown: Callable[[float], str], between: str) -> str:
+    """The ends of the interval, the smaller number first (of errors the better one)."""
+    return between.join(sorted((shown(value.low), shown(value.high)), key=float))
 
 
 def percent(share: float) -> str:

@@ -12,12 +12,15 @@ from elasticgnn.features import SparseFeatures
 
 
 def as_features(X: Any) -> Tensor | SparseFeatures:
-    """Features of any usual form in float32."""
+    """Features of any usual form in float32: a copy, as what is predicted by default lasts."""
     if isinstance(X, SparseFeatures):
         return X
     if hasattr(X, "tocsr"):
         return SparseFeatures.from_scipy(X)
-    dense = torch.as_tensor(np.asarray(X) if not isinstance(X, Tensor) else X).float()
+    if isinstance(X, Tensor):
+        dense = X.detach().resolve_neg().to(torch.float32, copy=True)
+    else:
+        dense = torch.tensor(np.ascontiguousarray(X)).float()
     if dense.ndim != 2:
         raise ValueError(f"X must be (n, f), got {tuple(dense.shape)}")
     if not bool(torch.isfinite(dense).all()):

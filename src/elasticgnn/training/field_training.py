@@ -85,10 +85,11 @@ class FieldInputs:
 
 
 def has_field(model: nn.Module, task: NodeTask, split: Split) -> bool:
-    """Whether `model` looks two steps far and `split` has nodes to select an epoch by."""
+    """Whether `model` looks two steps far and `split` has nodes to train on and to select by."""
     sparse = isinstance(task.features, SparseFeatures) and task.values is None
     known = type(model) in FAMILIES.values() and getattr(model, "K", 2) == 2
-    return sparse and known and len(split.val) > 0 and not task.graph._weight.requires_grad
+    parted = len(split.train) > 0 and len(split.val) > 0
+    return sparse and known and parted and not task.graph._weight.requires_grad
 
 
 class ModelOnField:

@@ -9,6 +9,7 @@ from elasticgnn.data import NodeTask, Split
 from elasticgnn.training.tuning.folds import Array, deal
 from elasticgnn.training.tuning.splitting import (
     Splitting,
+    cuts_in_time,
     group_parts,
     moments,
     parts_of,
@@ -23,7 +24,7 @@ def own_splits(task: NodeTask, splitting: Splitting, seed: int) -> list[Split]:
         parts = parts_of(task, splitting.parts, known)
         return [parts_split(known, *(parts == name for name in ("train", "val", "test")))]
     if splitting.time is not None:
-        return [by_order(known[np.argsort(moments_of(task, splitting, known), kind="stable")])]
+        return [by_time(task, splitting.time, known)]
     count = splitting.folds
     if count < 3:
         raise ValueError(f"folds must be >= 3 to train, validate and test, got {count}")
@@ -39,16 +40,13 @@ def own_splits(task: NodeTask, splitting: Splitting, seed: int) -> list[Split]:
     ]
 
 
-def moments_of(task: NodeTask, splitting: Splitting, known: Array) -> Array:
-    """The time of each known node."""
-    assert splitting.time is not None
-    return moments(texts_of(task, splitting.time, known), splitting.time)
-
-
-def by_order(nodes: Array) -> Split:
-    """The first 60 % train, the next 20 % validate, the last 20 % test."""
-    first, second = round(0.6 * len(nodes)), round(0.8 * len(nodes))
-    return Split(*(torch.from_numpy(part) for part in np.split(nodes, [first, second])))
+def by_time(task: NodeTask, column: str, known: Array) -> Split:
+    """The first 60 % train, the next 20 % validate, the last 20 % test, about."""
+    when = moments(texts_of(task, column, known), column)
+    order = np.argsort(when, kind="stable")
+    places = [round(0.6 * len(known)), round(0.8 * len(known))]
+    parts = np.split(known[order], cuts_in_time(when[order], places, column))
+    return Split(*(torch.from_numpy(part) for part in parts))
 
 
 def parts_split(nodes: Array, train: Array, val: Array, test: Array) -> Split:

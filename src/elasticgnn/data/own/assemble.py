@@ -100,7 +100,7 @@ def feature_notes(features: FeatureRows | None) -> tuple[str, ...]:
         return features.notes
     return (
         *features.notes,
-        f"{features.path.name}: values reach {largest:.3g}; `train` scales them, `fit` does not",
+        f"{features.path.name}: values reach {largest:.3g}; commands scale them, `fit` does not",
     )
 
 

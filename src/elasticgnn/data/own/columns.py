@@ -26,7 +26,7 @@ DATE = re.compile(
     re.IGNORECASE,
 )
 WRITTEN_OUT = re.compile(
-    r"[-+]?\d{1,3}([, '\u00a0]\d{3})+(\.\d+)?|[-+]?\d{1,3}(\.\d{3})+(,\d+)?"
+    r"[-+]?\d{1,3}([, '\u00a0_]\d{3})+(\.\d+)?|[-+]?\d{1,3}(\.\d{3})+(,\d+)?"
     r"|[$€£]?\s?[-+]?\d+([.,]\d+)?\s?(%|‰|[$€£])?"
 )
 TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -65,6 +65,8 @@ class TextColumns:
     def numbers(self, position: int) -> Numbers | None:
         """The column as numbers, NaN where empty; None where it holds words."""
         cells = self.words(position)
+        if any("_" in cell for cell in cells):  # numpy reads 1_000 as 1000, pyarrow does not
+            return self.numbers_or_words(cells, position)
         try:
             return np.array([cell or "nan" for cell in cells], dtype=np.float64)
         except ValueError:
@@ -113,14 +115,14 @@ class ArrowColumns:
 
         column = self.table.column(position)
         kind = column.type
+        if column.null_count == len(column):
+            return np.full(self.count, np.nan)
         if pyarrow.types.is_temporal(kind):
             row = next(k for k, cell in enumerate(column) if cell.is_valid)
             raise self.refuse(row, position, DATES)
         if pyarrow.types.is_boolean(kind):
             column = column.cast("int8")
         elif not (pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)):
-            if pyarrow.types.is_null(kind):
-                return np.full(self.count, np.nan)
             return self.numbers_of_text(position)
         values: Numbers = column.to_numpy()
         return values

@@ -271,10 +271,9 @@ def edge_weights(table: Table, position: int) -> NDArray[np.float64]:
     """The weight column; every cell a finite number >= 0."""
     weights = np.empty(len(table.rows))
     for row, cells in enumerate(table.rows):
-        try:
-            weights[row] = float(cells[position])
-        except ValueError:
-            raise table.error(row, position, "weight must be a number") from None
+        if not is_number(cells[position]):
+            raise table.error(row, position, "weight must be a number")
+        weights[row] = float(cells[position])
         if not (math.isfinite(weights[row]) and weights[row] >= 0):
             raise table.error(row, position, "weight must be a finite number >= 0")
     return weights

@@ -138,6 +138,7 @@ class MatrixBuilder:
         names = ", ".join(repr(short(name)) for _, name, _ in self.empty[:5])
         more = f" and {len(self.empty) - 5} more" if len(self.empty) > 5 else ""
         said = f"{cells} missing numbers of {names}{more} are set to the column's median"
+        said += " (by a trained model: to that of its training)"
         return [f"{self.columns.path.name}: {said}"]
 
 

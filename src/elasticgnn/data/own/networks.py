@@ -60,7 +60,7 @@ def read_networkx(path: Path, kind: str) -> Any:
         if kind == ".gexf":
             return networkx.read_gexf(path)
         if kind == ".gml":
-            return networkx.read_gml(path, label="id")
+            return with_names(networkx.read_gml(path, label="id"))
         content = json.loads(path.read_text("utf-8-sig"))
         edges = "edges" if "edges" in content else "links"
         graph = networkx.node_link_graph(content, edges=edges)
@@ -72,6 +72,19 @@ def read_networkx(path: Path, kind: str) -> Any:
     if strange and len(listed):  # places in the list of nodes, perhaps
         raise ValueError(f"{path}: ends must be ids of its nodes, got {short(repr(strange[0]))}")
     return graph
+
+
+def with_names(graph: Any) -> Any:
+    """A GML graph whose nodes have the names that their labels are, where all of these differ.
+
+    GML's ids are numbers: networkx, for one, counts the nodes there, whatever they are called.
+    """
+    with optional_imports():
+        import networkx
+    names = {node: cell_text(label) for node, label in graph.nodes(data="label")}
+    if "" in names.values() or len(set(names.values())) < len(names):
+        return graph
+    return networkx.relabel_nodes(graph, names)
 
 
 def read_matrix_market(path: Path) -> EdgeRows:

@@ -25,10 +25,18 @@ def save_worth(findings: ModelFindings, path: Path) -> None:
     draw_reliability(reliability, known["reliability"])
     draw_curves(curves, known["curves"], known["curve_title"])
     said, metric = known["estimate"], known["metric"]
-    interval = f"{said['value']:.3f} (95 % between {said['low']:.3f} and {said['high']:.3f})"
+    interval = interval_of(metric, said)
     title = f"{findings.trained.family} on {plain(findings.task.name)}"
     figure.suptitle(f"{title}: {metric} {interval} on {said['nodes']} nodes kept away", fontsize=11)
     save_whole(figure, path)
+
+
+def interval_of(metric: str, said: dict[str, float]) -> str:
+    """The estimate and its interval; log loss is stored with a minus, so its ends change places."""
+    value, low, high = (said[name] for name in ("value", "low", "high"))
+    if metric == "logloss":
+        value, low, high = abs(value), abs(high), abs(low)
+    return f"{value:.3f} (95 % between {low:.3f} and {high:.3f})"
 
 
 def draw_confusion(axes: Any, counts: list[list[int]], names: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from torch import Tensor
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.training.tuning.splitting import (
     Splitting,
+    cuts_in_time,
     group_parts,
     moments,
     parts_of,
@@ -148,13 +150,13 @@ def by_time(task: NodeTask, known: Array, splitting: Splitting) -> Division:
     assert splitting.time is not None
     when = moments(texts_of(task, splitting.time, known), splitting.time)
     order = np.argsort(when, kind="stable")
+    early = len(known) - max(1, len(known) // JUDGES)
+    wanted = [early * k // (splitting.folds + 1) for k in range(1, splitting.folds + 1)]
+    cuts = cuts_in_time(when[order], [*wanted, early], splitting.time)
     away = np.zeros(len(known), dtype=bool)
-    away[order[-max(1, len(known) // JUDGES) :]] = True
-    early = known[order[: (~away).sum()]]
-    blocks = np.array_split(early, splitting.folds + 1)
-    folds = tuple(
-        split_of(np.concatenate(blocks[: k + 1]), blocks[k + 1]) for k in range(splitting.folds)
-    )
+    away[order[cuts[-1] :]] = True
+    spans = itertools.pairwise(cuts)
+    folds = tuple(split_of(known[order[:cut]], known[order[cut:end]]) for cut, end in spans)
     return replace(division(known, away, folds), order="time")
 
 

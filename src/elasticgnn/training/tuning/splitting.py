@@ -106,3 +106,24 @@ def moments(texts: Sequence[str], column: str) -> NDArray[np.float64]:
         raise ValueError(
             f"column {column!r} must hold numbers or dates like 2024-01-31, got: {error}"
         ) from None
+
+
+def cuts_in_time(when: NDArray[np.float64], places: Sequence[int], column: str) -> list[int]:
+    """`places` of ascending times, each moved to the nearest one where the time changes.
+
+    Nodes of one moment stay on one side of a cut. With fewer moments there are fewer cuts, from
+    the latest place on; two are the fewest that train, choose and judge apart.
+    """
+    changes = np.flatnonzero(np.diff(when)) + 1
+    count, top = min(len(changes), len(places)), len(changes)
+    if count < 2:
+        raise ValueError(
+            f"column {column!r} must hold at least 3 different times to split by, "
+            f"got {len(changes) + 1}"
+        )
+    cuts: list[int] = []
+    for below, place in zip(range(count)[::-1], sorted(places)[::-1], strict=False):
+        free = changes[below:top]  # an earlier cut needs a change of its own
+        top = below + int(np.abs(free - place).argmin())
+        cuts.insert(0, int(changes[top]))
+    return cuts

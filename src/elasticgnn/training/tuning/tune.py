@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -51,8 +52,8 @@ def tune(
 
     One known node in five judges; the others choose family and settings by cross-validation.
     The winner is refitted on all known nodes for as long as the folds selected; its calibration
-    comes from further refits, each without the nodes it is asked about. How many settings are
-    tried depends on the time, the split does not.
+    comes from further refits, each without the nodes it is asked about, which may take half of
+    `minutes` on top. How many settings are tried depends on the time, the split does not.
     A task with `values` is a regression. splitting: by a column, groups or time instead of at
     random; balanced: every class weighs the same in training, however rare. kept_in: a file that
     holds what was measured, from which an interrupted comparison goes on; removed in the end. A
@@ -63,8 +64,8 @@ def tune(
     >>> board = tune(task, minutes=3.0)  # doctest: +SKIP
     >>> print(board.winner.settings.name, board.estimate)  # doctest: +SKIP
     """
-    if minutes <= 0:
-        raise ValueError(f"minutes must be > 0, got {minutes}")
+    if not 0 < minutes < math.inf:
+        raise ValueError(f"minutes must be a finite number > 0, got {minutes}")
     began, rng = time.perf_counter(), np.random.default_rng(seed)
     division = divide(task, rng, splitting)
     chosen = metric_of(task, metric)

@@ -13,7 +13,9 @@ function measured(metric, value) {
 /** A number with four digits that matter. */
 const number = (value) => (value === null || value === undefined ? "–" : String(Number(value.toPrecision(4))));
 const spread = (metric, value) => (isShare(metric) ? percent(value) : number(Math.abs(value)));
-const between = (metric, value) => `${measured(metric, value.value)} (${measured(metric, value.low)} to ${measured(metric, value.high)})`;
+/** The ends of an interval, the smaller number first: errors are stored negative, so their better end is it. */
+const ends = (metric, value, word) => (isShare(metric) || metric === "r2" ? [value.low, value.high] : [value.high, value.low]).map((end) => measured(metric, end)).join(word);
+const between = (metric, value) => `${measured(metric, value.value)} (${ends(metric, value, " to ")})`;
 const METRICS = { accuracy: "Accuracy", balanced: "Balanced accuracy", auc: "Area under ROC", f1: "Macro F1", logloss: "Log loss", r2: "R²", mae: "Mean absolute error", rmse: "Root mean squared error" };
 
 function section(id, title, ...children) {
@@ -43,11 +45,11 @@ function overview({ about, evidence, graph, classes, numbers }) {
   const cards = [];
   if (evidence.estimate) {
     cards.push(card(METRICS[evidence.metric] || evidence.metric, measured(evidence.metric, evidence.estimate.value) + (isShare(evidence.metric) ? " %" : ""),
-      `95 % between ${measured(evidence.metric, evidence.estimate.low)} and ${measured(evidence.metric, evidence.estimate.high)}, on ${thousands(evidence.estimate.nodes)} nodes kept away; ${numbers ? "always the mean" : "majority class"}: ${measured(evidence.metric, evidence.majority)}`));
+      `95 % between ${ends(evidence.metric, evidence.estimate, " and ")}, on ${thousands(evidence.estimate.nodes)} nodes kept away; ${numbers ? "always the mean" : "majority class"}: ${measured(evidence.metric, evidence.majority)}`));
   }
   if (evidence.graph_gain) {
     const gain = evidence.graph_gain;
-    const word = gain.low > 0 ? "helps" : gain.high <= 0 ? "does not help" : "may help";
+    const word = gain.low > 0 ? "helps" : gain.high <= 0 ? "does not help" : gain.value > 0 ? "may help" : "is not seen to help";
     const [size, unit] = isShare(evidence.metric) ? [signedPoints, " points"] : [signed, ""];
     cards.push(card("The graph", word, `${size(gain.value)}${unit} (${size(gain.low)} to ${size(gain.high)}) against the best model without it`));
   }

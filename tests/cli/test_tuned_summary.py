@@ -1,0 +1,71 @@
+"""What `train` says of a comparison of models: errors, intervals, and what they allow to say."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from elasticgnn.cli.train_tuned import summary_lines
+from elasticgnn.training.tuning.leaderboard import Entry, Estimate, Leaderboard
+
+
+def told(metric, value, low, high, majority, gain=None, unit=None):
+    said = Estimate(value, low, high, 40)
+    board = Leaderboard(
+        metric=metric,
+        entries=(Entry("gcn", None, value, 0.1, 3, said, folds=4),),
+        winner=SimpleNamespace(unit=unit),
+        estimate=said,
+        majority=majority,
+        graph_gain=gain and Estimate(*gain, 40),
+        calibration_error=None if unit else 0.02,
+        coverage=0.9,
+        coverage_range=(0.8, 1.0),
+        report={"mae": 0.3},
+        seconds=1.0,
+    )
+    return "\n".join(summary_lines(board))
+
+
+@pytest.mark.parametrize(("metric", "unit"), [("logloss", None), ("mae", (0.0, 1.0))])
+def test_errors_are_told_without_a_sign_and_the_smaller_end_first(metric, unit):
+    text = told(metric, -0.21, -0.621, -0.0, -0.638, (0.371, -0.234, 0.922), unit)
+    assert f"{metric}, within the known nodes:" in text
+    assert "0.21 (0 to 0.621)" in text
+    assert f"{metric} 0.21 (95 % between 0 and 0.621)" in text
+    assert "the graph may help: +0.371 (-0.234 to +0.922)" in text
+    assert "-0.21" not in text
+
+
+def test_an_r2_below_zero_keeps_its_sign():
+    assert "-0.100 (-0.400 to 0.200)" in told("r2", -0.1, -0.4, 0.2, 0.0, unit=(0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        ((0.2, 0.1, 0.3), "the graph helps: +20 points"),
+        ((0.2, -0.1, 0.3), "the graph may help: +20 points"),
+        ((-0.03, -0.3, 0.2), "the graph is not seen to help: -3 points"),
+        ((-0.2, -0.3, -0.1), "the graph does not help: -20 points"),
+    ],
+)
+def test_the_graph_is_said_to_do_what_its_interval_shows(gain, words):
+    assert words in told("auc", 0.9, 0.8, 1.0, 0.5, gain)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "warning"),
+    [
+        (0.9, 0.8, ""),
+        (
+            0.537,
+            0.177,
+            "WARNING: 40 nodes do not show that the best model is of use: always naming",
+        ),
+        (0.5, 0.4, "WARNING: the best model has learned nothing of use: always naming"),
+    ],
+)
+def test_a_model_that_may_be_no_better_than_the_majority_is_warned_of(value, low, warning):
+    text = told("auc", value, low, 0.95, 0.5)
+    assert ("WARNING" in text) is bool(warning)
+    assert warning in text
