@@ -264,7 +264,7 @@ def test_time_without_end_counts_only_while_the_campaign_runs(monkeypatch):
 def records() -> dict[str, dict]:
     place = next(ROOT.glob("*results/**/reliability/fuzz.json"), None)
     place = (place or next(ROOT.glob("results/reliability/fuzz.json"))).parent
-    names = ("fuzz", "faults", "mutants")
+    names = ("fuzz", "faults", "mutants", "threads", "addresses")
     return {name: json.loads((place / f"{name}.json").read_text()) for name in names}
 
 
@@ -289,6 +289,8 @@ def test_the_page_says_what_the_records_say():
         f"{tried} of {mutants['known']:,} faults tried, {killed} killed",
         f"{outcomes['equivalent']} equivalent",
         f"{killed / (tried - outcomes['equivalent']):.1%} of the others",
+        f"{found['threads']['passed']} tests passed with {found['threads']['reports']} reports",
+        f"{found['addresses']['passed']:,} tests passed (`results/reliability/addresses.json`)",
     ):
         assert said in page
 

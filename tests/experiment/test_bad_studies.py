@@ -50,6 +50,7 @@ WRONG = {
     "steps half": GOOD + "space = [{steps = 2.5}]\n",
     "space endless": GOOD + f"space = [{{dropout = {[0.0] * 999}, lambda1 = {[1.0] * 999}}}]\n",
     "rungs": GOOD + '[search]\nmethod = "halving"\nrungs = [{keep = "a", runs = 1}]\n',
+    "no rungs": GOOD + '[search]\nmethod = "halving"\n',
     "rungs on one": GOOD + "[[search.on]]\ndatasets = ['cora']\nrungs = 3\n",
     "search on none": GOOD + "[[search.on]]\ndatasets = []\n",
     "search on unknown": GOOD + "[[search.on]]\ndatasets = ['photo']\n",

@@ -92,6 +92,14 @@ def test_finished_runs_of_a_killed_worker_are_kept(ledger):
     assert ledger.environments() == [{"python": "3"}]
 
 
+def test_runs_that_were_not_claimed_are_refused(ledger):
+    ledger.plan({ONE: 2})
+    claim = ledger.claim(1)[0]
+    with pytest.raises(ValueError, match=r"records must be of the runs range\(0, 2\), got others"):
+        ledger.keep(claim, [made_up_record(2)], {"python": "3"})
+    assert not ledger.records()
+
+
 def test_a_sign_of_life_reaches_the_storage_while_a_claim_is_held(ledger):
     ledger.plan({ONE: 1, TWO: 1})
     first, second = ledger.claim(10)

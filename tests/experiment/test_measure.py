@@ -6,8 +6,12 @@ import torch
 from elasticgnn import ElasticPenalty, Graph
 from elasticgnn.data import NodeTask
 from elasticgnn.experiment import load_spec
+from elasticgnn.experiment.cells import cell_groups
+from elasticgnn.experiment.execute import GroupTask, measurements, model_settings
 from elasticgnn.experiment.measure import edge_values, objective_series
+from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.tasks import load_task
+from elasticgnn.training import History, make_model
 
 # a path of four nodes; D divides by the root of the degree with self-loop (2, 3, 3, 2)
 PATH = Graph.from_edges([(0, 1), (1, 2), (2, 3)])
@@ -67,3 +71,20 @@ def test_studies_on_benchmarks_normalise_the_rows_of_the_features(name):
     features = load_task(load_spec(name).protocol, "cora", 0.0).features
     sums = features.to_dense().sum(1)
     torch.testing.assert_close(sums, torch.ones_like(sums))
+
+
+def test_the_trained_weights_are_measured():
+    group = cell_groups(load_spec("table3"))[0]
+    given = GroupTask(group, TASK)
+    model = make_model(model_settings(given, Setting()), TASK, torch.Generator().manual_seed(5))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(1.0)  # as no start of a training is
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    history = History((), (), (), (), 0, 0.0, weights)
+    values, series = measurements(given, Setting(), history)
+    model.eval()
+    with torch.no_grad():
+        assert values == edge_values(model(TASK.features, TASK.graph), TASK)
+        signal = model.logits(TASK.features)
+    assert series["objective"] == objective_series(signal, TASK, model.penalty)

@@ -52,6 +52,8 @@ def test_a_search_plan_refuses_what_makes_no_sense():
         Rung(0, 1)
     with pytest.raises(ValueError, match="growing numbers of runs"):
         SearchPlan("halving", (Rung(4, 3), Rung(2, 3)))
+    with pytest.raises(ValueError, match="rungs must be given for a search by halving, got none"):
+        SearchPlan("halving")
 
 
 def test_attention_dropout_is_written_only_where_it_is_used():

@@ -23,7 +23,7 @@ from elasticgnn.report.model.neighbourhood import (
     plain,
 )
 from elasticgnn.report.model.packing import node_arrays
-from elasticgnn.report.model.picture import draw_curves, draw_reliability
+from elasticgnn.report.model.picture import draw_curves, draw_reliability, interval_of
 from elasticgnn.report.plot import draw_panel, draw_series
 from elasticgnn.report.series import spread
 from elasticgnn.training import make_model, trained_on
@@ -99,6 +99,9 @@ def test_a_picture_names_the_node_and_both_probabilities(tmp_path, monkeypatch):
     monkeypatch.setattr(neighbourhood, "save_whole", lambda figure, path: kept.append(figure))
     neighbourhood.save_explanation(KNOWN, ("a", "b"), tmp_path / "x.svg")
     assert kept[0].get_suptitle() == "me: a 90.0 % (40.0 % without any edge)"
+    ring, bars = kept[0].axes
+    assert len(ring.texts) > 1
+    assert len(bars.patches) == len(KNOWN.features)
 
 
 def test_names_in_pictures_are_short_and_no_formulas():
@@ -173,3 +176,10 @@ def test_groups_of_a_graph_stand_apart():
     centre = [place[task.labels == k].mean(0) for k in (0, 1)]
     inside = torch.cat([(place[task.labels == k] - centre[k]).norm(dim=1) for k in (0, 1)])
     assert float((centre[0] - centre[1]).norm()) > 1.2 * float(inside.mean())
+
+
+def test_a_picture_tells_log_loss_without_a_sign():
+    said = {"value": -0.21, "low": -0.621, "high": -0.0}
+    assert interval_of("logloss", said) == "0.210 (95 % between 0.000 and 0.621)"
+    said = {"value": 0.8, "low": 0.7, "high": 0.9}
+    assert interval_of("auc", said) == "0.800 (95 % between 0.700 and 0.900)"

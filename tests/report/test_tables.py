@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from elasticgnn.experiment import Cell, load_spec, read_result, spec_names, summarize
-from elasticgnn.experiment.results import Candidate, CellResult
+from elasticgnn.experiment import Cell, cells, load_spec, read_result, spec_names, summarize
+from elasticgnn.experiment.results import Candidate, CellResult, write_result
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
@@ -108,6 +108,22 @@ def test_every_study_has_a_row_per_cell_and_a_figure(name, results, tmp_path):
         save_plot(table, path)
         assert path.stat().st_size > 5000
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("name", ["table1", "table2"])  # in rows, and along an axis
+def test_more_models_than_colours_are_all_drawn(name, results, tmp_path):
+    spec = load_spec(name).restricted(("cora",), ("gcn",))
+    for cell in cells(spec):
+        for k in range(10):
+            known = read_result(results, spec, cell)
+            write_result(tmp_path, spec, replace(known, cell=replace(cell, model=f"m{k}")))
+    models = tuple(replace(spec.models[0], name=f"m{k}") for k in range(10))
+    (axes,) = drawn(build_table(replace(spec, models=models, paper={}), tmp_path)).axes
+    looks = {
+        (line.get_color(), line.get_marker()) for line in axes.lines if line.get_label()[0] != "_"
+    }
+    assert len(axes.collections) == 10  # an interval each
+    assert name == "table1" or len(looks) == 10  # rows have names of their own
 
 
 @pytest.mark.parametrize("name", spec_names())

@@ -49,7 +49,7 @@ class CellResult:
     candidates: tuple[Candidate, ...]
     environments: tuple[Mapping[str, str], ...]
     attack: AttackRecord | None = None
-    rule: SearchPlan | None = None  # of a halving; results of before 0.2 do not name it
+    rule: SearchPlan | None = None  # of a halving; the first results do not name it
 
     def metric(self, name: str) -> list[float]:
         """The metric of each run, in the order of the runs."""

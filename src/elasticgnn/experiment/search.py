@@ -32,7 +32,7 @@ def needs(
     """What one model wants by `plan`, given the records so far."""
     if plan.method == "fixed":
         return Needs({fixed: runs}, final=True)
-    if plan.method == "grid" or not plan.rungs:
+    if plan.method == "grid":
         return Needs(dict.fromkeys(settings, runs), final=True)
     return halving_needs(settings, plan, runs, records)
 
@@ -93,7 +93,7 @@ def expected_runs(num_settings: int, plan: SearchPlan, runs: int) -> int:
     """Trainings that the whole search of one model takes."""
     if plan.method == "fixed":
         return runs
-    if plan.method == "grid" or not plan.rungs:
+    if plan.method == "grid":
         return num_settings * runs
     total, done, kept = 0, 0, num_settings
     for index, rung in enumerate(plan.rungs):

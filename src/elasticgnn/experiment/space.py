@@ -40,6 +40,8 @@ class SearchPlan:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise ValueError(f"search must be one of {METHODS}, got {self.method!r}")
+        if self.method == "halving" and not self.rungs:
+            raise ValueError("rungs must be given for a search by halving, got none")
         runs = [rung.runs for rung in self.rungs]
         if runs != sorted(set(runs)):
             raise ValueError(f"rungs must have growing numbers of runs, got {runs}")
@@ -48,8 +50,8 @@ class SearchPlan:
 
     @property
     def label(self) -> str:
-        """The rule in words; a plan without rungs is its method."""
-        if self.method != "halving" or not self.rungs:
+        """The rule of a halving in words; of another plan its method."""
+        if self.method != "halving":
             return self.method
         first, *others = self.rungs
         drawn = f"at most {first.keep} settings (drawn with seed {self.seed} from a larger space)"

@@ -133,7 +133,7 @@ def parse_search(name: str, table: dict[str, Any], more: set[str]) -> SearchPlan
 
 
 def parse_searches(spec: StudySpec, tables: list[dict[str, Any]]) -> dict[str, SearchPlan]:
-    """`[[search.on]]`: data sets with a search of their own, by the study's method."""
+    """`[[search.on]]`: data sets with a search of their own, by the study's method if none."""
     found: dict[str, SearchPlan] = {}
     for table in tables:
         own = names(table, "datasets")

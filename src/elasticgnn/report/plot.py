@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from elasticgnn.experiment.spec import ModelSpec
 from elasticgnn.extras import optional_imports
 from elasticgnn.figures import COLOURS, MARKERS, legend_below, literal, new_figure
 from elasticgnn.files import PICTURES, whole_file
@@ -82,9 +83,17 @@ def draw_panel(axes: Any, table: Table, dataset: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+def looks(table: Table) -> list[tuple[ModelSpec, str, str]]:
+    """Each model with its colour and marker; of more than there are, pairs are all different."""
+    return [
+        (model, COLOURS[k % len(COLOURS)], MARKERS[(k + k // len(COLOURS)) % len(MARKERS)])
+        for k, model in enumerate(table.spec.models)
+    ]
+
+
 def draw_lines(axes: Any, table: Table, dataset: str) -> None:
     """Mean with its 95 % interval against the axis; the paper's means dashed."""
-    for model, colour, marker in zip(table.spec.models, COLOURS, MARKERS, strict=False):
+    for model, colour, marker in looks(table):
         entries = [table.entry(dataset, level, model.name) for level in table.spec.levels]
         run = [(e.cell.level, e.ours) for e in entries if e.ours is not None]
         if not run:
@@ -104,7 +113,7 @@ def draw_lines(axes: Any, table: Table, dataset: str) -> None:
 def draw_rows(axes: Any, table: Table, dataset: str) -> None:
     """One row per model: a dot with its interval, and a hollow diamond for the paper's mean."""
     models = table.spec.models
-    for row, (model, colour) in enumerate(zip(models, COLOURS, strict=False)):
+    for row, (model, colour, _) in enumerate(looks(table)):
         entry = table.entry(dataset, 0.0, model.name)
         if (ours := entry.ours) is not None:
             axes.errorbar([ours.mean], [row], xerr=[ours.margin], fmt="o", color=colour, capsize=3)
@@ -119,7 +128,7 @@ def draw_rows(axes: Any, table: Table, dataset: str) -> None:
 
 def draw_series(axes: Any, table: Table, dataset: str) -> None:
     """The objective after each step, relative to its value after the last one."""
-    for model, colour in zip(table.spec.models, COLOURS, strict=False):
+    for model, colour, _ in looks(table):
         values = mean_series(table.entry(dataset, 0.0, model.name))
         if values:
             axes.plot(range(len(values)), values, "-", color=colour, label=literal(model.title))

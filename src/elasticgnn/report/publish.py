@@ -95,9 +95,10 @@ def searched_line(table: Table, entry: Entry) -> str:
     known = [seconds for seconds in times if seconds is not None]
     each = f", {sum(known) / len(known):.1f} processor seconds each" if known else ""
     space, rule = len(table.spec.model(entry.cell.model).settings), entry.result.rule
-    drawn = rule is not None and len(tried) < space
-    settings = f"{len(tried)} of {space} settings (seed {rule.seed})" if rule and drawn else None
-    what = f"{entry.result.search}, {settings or f'{len(tried)} settings'}, {trainings} trainings"
+    settings = f"{len(tried)} settings"
+    if rule is not None and len(tried) < space:
+        settings = f"{len(tried)} of {space} settings (seed {rule.seed})"
+    what = f"{entry.result.search}, {settings}, {trainings} trainings"
     other = "" if table.is_of_its_space(entry) else "; not of the study's present space"
     return f"* {table.cell_title(entry.cell)}: {what}{each}{other}"
 
