@@ -10,6 +10,7 @@
 // ELASTICGNN_HIDE_BARRIERS=1 makes threads wait for each other in a way that the sanitizer cannot
 // see: it must then report the loops, or it looks at nothing.
 #include <pthread.h>
+#include <sched.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -37,8 +38,7 @@ struct Team {
       return;
     }
     const long place = arrived.fetch_add(1), everyone = (place / size + 1) * size;
-    while (arrived.load() < everyone) {
-    }
+    while (arrived.load() < everyone) sched_yield();  // there may be fewer cores than threads
   }
 };
 
@@ -122,8 +122,7 @@ bool GOMP_loop_nonmonotonic_dynamic_start(long start, long end, long step, long 
   if (!me.team) me.team = &alone;
   ++me.loops;
   me.start = start, me.end = end, me.step = step, me.chunk = chunk;
-  while (slot().round != (me.loops - 1) / kSlots) {
-  }
+  while (slot().round != (me.loops - 1) / kSlots) sched_yield();
   return next_chunk(first, last);
 }
 
