@@ -4,13 +4,13 @@ import itertools
 import json
 from functools import partial
 
-import commands
+import command_calls
 import numpy as np
 import pandas
 import pytest
 from PIL import Image
 
-run = partial(commands.run, "denoise")
+run = partial(command_calls.run, "denoise")
 
 
 @pytest.fixture
