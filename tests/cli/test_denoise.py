@@ -4,11 +4,12 @@ import itertools
 import json
 from functools import partial
 
-import command_calls
 import numpy as np
 import pandas
 import pytest
 from PIL import Image
+
+import command_calls
 
 run = partial(command_calls.run, "denoise")
 

@@ -3,11 +3,12 @@
 import json
 from functools import partial
 
-import command_calls
 import numpy as np
 import pandas
 import pytest
 from PIL import Image
+
+import command_calls
 
 run = partial(command_calls.run, "denoise")
 
