@@ -12,7 +12,7 @@ from elasticgnn.features.dropout import RowNoise
 from elasticgnn.nn import MLP, SGC, ModelSettings
 from elasticgnn.nn.field import Field
 from elasticgnn.training import TrainingPlan, fit, make_model
-from elasticgnn.training.field_training import FAMILIES, FieldInputs, has_field
+from elasticgnn.training.field_training import FieldInputs, has_field
 from elasticgnn.training.fit import fit_lean
 
 PLAN = TrainingPlan(0.02, 5e-4, epochs=25, patience=10, ties="first")
@@ -36,11 +36,12 @@ def trained(train, task, name):
     return train(model, generator), model
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
+@pytest.mark.parametrize("name", ["cheb", "gat", "gcn", "sage", "sgc"])
 def test_curves_weights_and_choice_are_those_of_all_rows(name, task, split):
     inputs = FieldInputs(task)
     whole, one = trained(lambda m, g: fit(m, task, split, PLAN, g), task, name)
     lean, other = trained(lambda m, g: fit_lean(m, inputs, split, PLAN, g), task, name)
+    assert has_field(other, task, split)
     assert lean.loss == pytest.approx(whole.loss, rel=1e-3)
     assert lean.val_loss == pytest.approx(whole.val_loss, rel=1e-3)
     assert lean.val_curve == pytest.approx(whole.val_curve, abs=2.1 / len(split.val))

@@ -37,6 +37,11 @@ class SGC(Propagated):
         self.K = K
         self.dropout = dropout
 
+    @property
+    def receptive_steps(self) -> int:
+        """How far away a node can be that another one's logits depend on."""
+        return self.K
+
     def reset_parameters(self) -> None:
         """Draws the weights anew."""
         self.linear.reset_parameters()

@@ -26,6 +26,8 @@ class TwoConvolutions(nn.Module):
     (sparse) features beforehand and its own linear map is left out.
     """
 
+    receptive_steps = 2  # a node's logits depend on its neighbours' neighbours, and on no others
+
     def __init__(
         self,
         linear: FeatureLinear,

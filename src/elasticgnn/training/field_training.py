@@ -14,13 +14,11 @@ from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import DropoutNoise, SparseFeatures
 from elasticgnn.features.dropout import RowNoise
 from elasticgnn.features.product import INPUT_SITE
-from elasticgnn.nn import GAT, GCN, SGC, ChebNet, GraphSAGE
 from elasticgnn.nn.field import Field, FieldGraph, restrict
 from elasticgnn.nn.gat import FIRST_SITE, SECOND_SITE
 from elasticgnn.training.record import Record
 
 HIDDEN_SITE = 1
-FAMILIES = {"gcn": GCN, "cheb": ChebNet, "sage": GraphSAGE, "gat": GAT, "sgc": SGC}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +85,9 @@ class FieldInputs:
 def has_field(model: nn.Module, task: NodeTask, split: Split) -> bool:
     """Whether `model` looks two steps far and `split` has nodes to train on and to select by."""
     sparse = isinstance(task.features, SparseFeatures) and task.values is None
-    known = type(model) in FAMILIES.values() and getattr(model, "K", 2) == 2
+    two_steps = getattr(model, "receptive_steps", None) == 2
     parted = len(split.train) > 0 and len(split.val) > 0
-    return sparse and known and parted and not task.graph._weight.requires_grad
+    return sparse and two_steps and parted and not task.graph._weight.requires_grad
 
 
 class ModelOnField:
@@ -114,10 +112,9 @@ class ModelOnField:
 
     def own(self, noise: DropoutNoise) -> RowNoise:
         """The masks of the training rows."""
-        first = getattr(self.model, "first", None)
-        heads = getattr(first, "heads", 1)
-        hidden = self.model.linear.weight.shape[1] // (2 if halves(self.model) else 1)
-        return self.train.noise(noise, hidden, heads)
+        first, second = (getattr(self.model, name, None) for name in ("first", "second"))
+        hidden = getattr(second, "in_channels", 1)  # SGC drops features alone
+        return self.train.noise(noise, hidden, getattr(first, "heads", 1))
 
     @torch.no_grad()
     def evaluate(self) -> tuple[float, float, float]:
@@ -136,8 +133,3 @@ class ModelOnField:
         test = self.split.test
         found = (logits[test].argmax(1) == self.task.labels[test]).double().mean()
         record.epochs[-1] = record.epochs[-1]._replace(test_accuracy=float(found))
-
-
-def halves(model: nn.Module) -> bool:
-    """Whether the first layer's map gives two rows of hidden channels side by side."""
-    return isinstance(model, ChebNet | GraphSAGE)
