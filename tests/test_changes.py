@@ -18,7 +18,7 @@ from elasticgnn.cli.__main__ import COMMANDS, build_app
 from elasticgnn.data.catalogue import catalogue
 from elasticgnn.nn.settings import MODEL_NAMES, ModelSettings
 from elasticgnn.operator.routes import ROUTES
-from elasticgnn.training.tuning.metrics import METRICS
+from elasticgnn.training.tuning.metrics import METRICS, NUMBER_METRICS, SHARES
 
 PACKAGE = Path(elasticgnn.__file__).parent
 ROOT = PACKAGE.parents[1]
@@ -53,7 +53,15 @@ def test_every_attack_has_a_way_through_the_entrance():
 
 
 def test_every_metric_is_offered():
-    assert {"auto", *METRICS} <= words(help_of("train", "metric"))
+    assert {"auto", *METRICS, *NUMBER_METRICS} <= words(help_of("train", "metric"))
+
+
+def test_every_metric_is_named_on_the_page_of_a_model():
+    page = (PACKAGE / "report" / "assets" / "model" / "evidence.js").read_text()
+    (titles,) = re.findall(r"const METRICS = {([^}]*)}", page)
+    assert set(re.findall(r"(\w+): \"", titles)) == {*METRICS, *NUMBER_METRICS}
+    (not_shares,) = re.findall(r"const NOT_SHARES = \[([^\]]*)\]", page)
+    assert words(not_shares) == {*METRICS, *NUMBER_METRICS} - {*SHARES}
 
 
 def test_every_module_with_a_command_is_in_the_list():

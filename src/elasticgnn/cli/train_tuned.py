@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from elasticgnn.training.tuning import Entry, Estimate, Leaderboard, Splitting
 
 WIDTH = 28  # of the names of models
-ERRORS = ("logloss", "mae", "rmse")  # less is better: they are compared with a minus in front
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,18 @@ def summary_lines(board: Leaderboard) -> list[str]:
 
 def shown_as(metric: str) -> Callable[[float], str]:
     """How a value of the metric is written: shares in percent, errors as they are."""
+    from elasticgnn.training.tuning.metrics import ERRORS, SHARES
+
     if metric in ERRORS:
         return lambda value: f"{abs(value):.4g}"
-    return percent if metric != "r2" else lambda value: f"{value:.3f}"
+    return percent if metric in SHARES else lambda value: f"{value:.3f}"
 
 
 def unit_of(metric: str) -> str:
     """What stands after the metric's name above its values."""
-    return "" if metric in ("r2", *ERRORS) else " in percent"
+    from elasticgnn.training.tuning.metrics import SHARES
+
+    return " in percent" if metric in SHARES else ""
 
 
 def certainty(board: Leaderboard) -> str:

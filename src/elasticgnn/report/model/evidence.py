@@ -10,7 +10,7 @@ import torch
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.training.roles import HELD_OUT
 from elasticgnn.training.tuning.judge import class_report, measures
-from elasticgnn.training.tuning.metrics import calibration_error, interval, score
+from elasticgnn.training.tuning.metrics import SHARES, calibration_error, interval, score
 
 
 def evidence(findings: ModelFindings) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def from_leaderboard(board: dict[str, Any]) -> dict[str, Any]:
         "confusion": report["confusion"],
         "classes": report["classes"],
         "reliability": report["reliability"],
-        "measures": {k: report[k] for k in ("accuracy", "balanced", "auc", "f1", "log_loss")},
+        "measures": {name: report[name] for name in (*SHARES, "log_loss")},
     }
 
 

@@ -10,6 +10,7 @@ from elasticgnn.report.model.evidence import evidence
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.report.model.neighbourhood import plain
 from elasticgnn.report.plot import save_whole
+from elasticgnn.training.tuning.metrics import ERRORS
 
 CURVES = {"val_loss": "validation loss", "loss": "training loss"}
 
@@ -32,9 +33,9 @@ def save_worth(findings: ModelFindings, path: Path) -> None:
 
 
 def interval_of(metric: str, said: dict[str, float]) -> str:
-    """The estimate and its interval; log loss is stored with a minus, so its ends change places."""
+    """The estimate and its interval; errors are stored negative, so their ends change places."""
     value, low, high = (said[name] for name in ("value", "low", "high"))
-    if metric == "logloss":
+    if metric in ERRORS:
         value, low, high = abs(value), abs(high), abs(low)
     return f"{value:.3f} (95 % between {low:.3f} and {high:.3f})"
 

@@ -16,7 +16,7 @@ from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division
 from elasticgnn.training.tuning.leaderboard import Estimate
 from elasticgnn.training.tuning.metrics import (
-    Metric,
+    SHARES,
     calibration_error,
     interval,
     reliability,
@@ -123,8 +123,7 @@ class Judges:
 
 def measures(labels: Array, said: Array) -> dict[str, float]:
     """Accuracy, balanced accuracy, AUC, macro F1 and log loss of class probabilities."""
-    names: tuple[Metric, ...] = ("accuracy", "balanced", "auc", "f1")
-    found = {str(name): score(name, labels, said) for name in names}
+    found = {str(name): score(name, labels, said) for name in SHARES}
     return {**found, "log_loss": -score("logloss", labels, said)}
 
 

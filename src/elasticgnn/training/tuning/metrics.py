@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from elasticgnn.extras import optional_imports
 
 Metric = Literal["accuracy", "balanced", "auc", "f1", "logloss", "r2", "mae", "rmse"]
+SHARES: tuple[Metric, ...] = ("accuracy", "balanced", "auc", "f1")  # between 0 and 1
+ERRORS: tuple[Metric, ...] = ("logloss", "mae", "rmse")  # stored with a minus: larger is better
+METRICS: tuple[Metric, ...] = (*SHARES, "logloss")  # of class probabilities
 NUMBER_METRICS: tuple[Metric, ...] = ("r2", "mae", "rmse")
-METRICS: tuple[Metric, ...] = ("accuracy", "balanced", "auc", "f1", "logloss")
 UNBALANCED = 0.3  # a smaller share of the rarer of two classes makes AUC the measure
 Array = NDArray[Any]
 
@@ -108,7 +110,6 @@ def interval(
     middle = score(metric, labels, probability)
     widen = np.sqrt(count / max(count - 1, 1)) + 1 / np.sqrt(count)
     bounds = (middle - widen * (middle - low), middle + widen * (high - middle))
-    is_share = metric not in ("logloss", *NUMBER_METRICS)
-    least = 3 / count if is_share else 0.0  # the rule of three: no error seen yet
-    top = 1.0 if is_share or metric == "r2" else 0.0
+    least = 3 / count if metric in SHARES else 0.0  # the rule of three: no error seen yet
+    top = 0.0 if metric in ERRORS else 1.0
     return float(min(bounds[0], middle - least)), float(min(max(bounds[1], middle + least), top))
