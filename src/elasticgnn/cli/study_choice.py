@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from elasticgnn.experiment import StudySpec
 
-Name = Annotated[str, typer.Argument(help="table1 ... table4, figure2, figure3, or a .toml file")]
+Name = Annotated[str, typer.Argument(help="a name from `elasticgnn study list`, or a .toml file")]
 Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="only this data set")]
 Models = Annotated[list[str] | None, typer.Option("--model", help="only this model")]
 Results = Annotated[Path, typer.Option(help="folder of the results")]
