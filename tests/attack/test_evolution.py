@@ -46,6 +46,22 @@ def test_an_offset_is_added_to_the_outputs_before_the_class_is_taken(name, task,
     assert not torch.equal(shifted, predictor(trained[name], task)(flips))
 
 
+def test_degrees_and_isolated_nodes_are_those_of_the_flipped_graphs(task, trained):
+    aim = Aim(task.graph, torch.arange(60), task.labels, predictor(trained["gcn"], task))
+    search = Evolution(aim, 40, QUICK, np.random.default_rng(0))
+    edges, others = search.edges, np.setdiff1d(np.arange(1, 60), search.edges)
+    keys = np.stack([np.append(search.random.permutation(edges)[:60], others[:9]) for _ in "12345"])
+    keys = search.random.permuted(keys, axis=1)
+    degree, isolating = search.degree_after(keys), search.isolating(keys)
+    for row, flips in enumerate(keys):
+        pairs = torch.from_numpy(np.stack(np.divmod(flips, 60), 1))
+        graph = task.graph.with_edges_flipped(pairs)
+        expected = torch.bincount(torch.cat((graph.tail, graph.head)), minlength=60).numpy()
+        assert np.array_equal(degree[row], expected)
+        lone = (expected[np.stack(np.divmod(flips, 60))] == 0).any(0)
+        assert np.array_equal(isolating[row], lone & np.isin(flips, edges))
+
+
 @pytest.mark.parametrize("name", ["elastic", "gcn"])
 def test_evolution_hurts_more_than_random_flips_and_keeps_its_limits(name, task, trained):
     split, budget = planted_split(task), AttackBudget(rate=0.15)

@@ -1,5 +1,6 @@
 """What an attacker must leave intact, and how many flips a rate stands for."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -29,6 +30,15 @@ def test_degrees_are_counted_as_flips_are_made():
     # 1 hangs on (0, 1) alone once (1, 2) is gone; 3 may lose (2, 3) to 2's last edge only
     assert state.flipped == [(1, 2), (0, 3)]
     assert state.degree.tolist() == [2, 1, 1, 2]
+
+
+def test_edges_are_counted_as_flips_are_made():
+    state = Flippable(path_graph(4), Constraints(keep_last_edge=False))
+    state.flip_allowed([(1, 2), (0, 3), (1, 2)], upto=4)
+    assert np.divmod(state.keys, 4)[0].tolist() == [0, 0, 2]
+    assert np.divmod(state.keys, 4)[1].tolist() == [1, 3, 3]
+    with pytest.raises(ValueError, match="pairs must be flipped once at most, got 1, 2 again"):
+        state.flip(1, 2)
 
 
 def star_task():

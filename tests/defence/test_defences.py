@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import Tensor
 
 from attack.small_task import planted_split, planted_task
 from elasticgnn.attack import AttackBudget, GradientSettings, attack
@@ -126,6 +127,28 @@ def test_weighted_median_by_hand():
     assert even.flatten().tolist() == [5, 5, 9]
     heavy = weighted_median(rows, to, sender, torch.tensor([1.0, 1, 5, 1, 1]))
     assert float(heavy[0]) == 9
+
+
+def first_at_half(value: Tensor, strength: Tensor) -> float:
+    """The definition: values ascending, the first at which half of the weight is reached."""
+    order = torch.argsort(value)
+    reached = strength[order].double().cumsum(0)
+    return float(value[order][int((reached >= reached[-1] / 2 * (1 - 1e-6)).nonzero()[0])])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weighted_median_is_its_definition_with_ties_and_weights_of_zero(seed):
+    generator, size = seeded(seed), 30
+    rows = torch.randint(0, 4, (size, 3), generator=generator).float()
+    there = torch.rand(size, size, generator=generator) < 0.2
+    sender, to = (there | torch.eye(size, dtype=torch.bool)).nonzero().T
+    strength = torch.randint(0, 3, (len(to),), generator=generator) / 2 + (to == sender)
+    found = weighted_median(rows, to, sender, strength)
+    for node in range(size):
+        mine = to == node
+        for column in range(3):
+            expected = first_at_half(rows[sender[mine], column], strength[mine])
+            assert float(found[node, column]) == expected
 
 
 def test_adversarial_training_leaves_a_model_that_works(task):

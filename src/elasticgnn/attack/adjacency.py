@@ -1,6 +1,7 @@
 """A graph under attack: its 0/1 adjacency, degrees, and which pairs were flipped already."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,8 +18,9 @@ Pairs = NDArray[np.int64]
 class Flippable:
     """Grows a list of flipped pairs; no pair is ever flipped twice.
 
-    Pairs are kept as keys `tail * n + head` with tail < head, sorted, so that "is this an edge" is
-    a binary search and rebuilding the adjacency is one concatenation.
+    Pairs are kept as keys `tail * n + head` with tail < head. Those of the untouched graph stay
+    sorted as they are, so that "was this an edge" is a binary search and a flip costs the same on
+    any graph; `keys` puts both together when it is asked for.
     """
 
     def __init__(self, graph: Graph, constraints: Constraints) -> None:
@@ -27,14 +29,19 @@ class Flippable:
         self.num_nodes = graph.num_nodes
         self.constraints = constraints
         tail, head = graph.tail.numpy(), graph.head.numpy()
-        self.keys = np.sort(tail * np.int64(self.num_nodes) + head)
+        self.original = np.sort(tail * np.int64(self.num_nodes) + head)
         ends = np.concatenate((tail, head))
         self.degree: NDArray[np.int64] = np.bincount(ends, minlength=self.num_nodes)
         self.flipped: list[tuple[int, int]] = []
-        self.used = set[tuple[int, int]]()
+        self.used = set[int]()
         threshold = constraints.degree_test
         self.node_budget = constraints.node_budget(self.degree)
         self.test = None if threshold is None else DegreeTest(PowerLaw.of(self.degree), threshold)
+
+    @property
+    def keys(self) -> Pairs:
+        """The keys of the edges as they are now (m,), ascending."""
+        return np.setxor1d(self.original, self.key(*self.pairs().numpy().T), assume_unique=True)
 
     def adjacency(self, dtype: str) -> csr_array:
         """Both directions of every edge, ones."""
@@ -43,20 +50,21 @@ class Flippable:
         shape = (self.num_nodes, self.num_nodes)
         return csr_array((np.ones(row.size, dtype), (row, column)), shape=shape)
 
-    def is_edge(self, pairs: Pairs) -> NDArray[np.bool_]:
-        """(k,) for rows (tail, head) with tail < head."""
-        keys = pairs[:, 0] * self.num_nodes + pairs[:, 1]
-        place = np.searchsorted(self.keys, keys)
-        found = np.zeros(len(keys), bool)
-        inside = place < self.keys.size
-        found[inside] = self.keys[place[inside]] == keys[inside]
-        return found
+    def key(self, tail: Any, head: Any) -> Any:
+        """The key of a pair, or of each of many."""
+        return tail * self.num_nodes + head
+
+    def was_edge(self, key: int) -> bool:
+        """Whether the untouched graph has the edge."""
+        place = int(self.original.searchsorted(key))
+        return place < self.original.size and bool(self.original[place] == key)
 
     def may_flip(self, tail: int, head: int) -> bool:
         """Whether the constraints allow this pair now."""
-        if (tail, head) in self.used:
+        key = self.key(tail, head)
+        if key in self.used:
             return False
-        edge = bool(self.is_edge(np.array([[tail, head]]))[0])
+        edge = self.was_edge(key)  # and is: it has not been flipped
         ends = self.degree[[tail, head]]
         if edge and self.constraints.keep_last_edge and ends.min() <= 1:
             return False
@@ -81,12 +89,11 @@ class Flippable:
 
     def flip(self, tail: int, head: int) -> None:
         """Adds the edge or takes it away."""
-        key = tail * self.num_nodes + head
-        place = int(np.searchsorted(self.keys, key))
-        edge = place < self.keys.size and self.keys[place] == key
-        self.keys = np.delete(self.keys, place) if edge else np.insert(self.keys, place, key)
-        self.degree[[tail, head]] += -1 if edge else 1
+        key = self.key(tail, head)
+        if key in self.used:
+            raise ValueError(f"pairs must be flipped once at most, got {tail}, {head} again")
+        self.degree[[tail, head]] += -1 if self.was_edge(key) else 1
         if self.node_budget is not None:
             self.node_budget[[tail, head]] -= 1
         self.flipped.append((tail, head))
-        self.used.add((tail, head))
+        self.used.add(key)

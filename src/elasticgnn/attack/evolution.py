@@ -224,18 +224,27 @@ class Evolution:
 
     def isolating(self, keys: Keys) -> Mask:
         """Removals at nodes that are left without any edge."""
-        tail, head = np.divmod(keys, self.num_nodes)
-        lone, row = self.degree_after(keys) <= 0, np.arange(len(keys))[:, None]
-        return np.asarray(np.isin(keys, self.edges) & (lone[row, tail] | lone[row, head]))
+        removed = self.are_edges(keys)
+        row, place = np.nonzero(removed)
+        tail, head = np.divmod(keys[row, place], self.num_nodes)
+        lone = self.degree_after(keys) <= 0
+        removed[row, place] = lone[row, tail] | lone[row, head]
+        return removed
+
+    def are_edges(self, keys: Keys) -> Mask:
+        """Which pairs the untouched graph has, of any shape."""
+        place = np.minimum(np.searchsorted(self.edges, keys), len(self.edges) - 1)
+        return np.asarray(self.edges[place] == keys if len(self.edges) else keys < 0)
 
     def degree_after(self, keys: Keys) -> NDArray[np.int64]:
         """(individuals, n): edges at each node once the pairs are flipped."""
-        sign = np.where(np.isin(keys, self.edges), -1, 1)
-        degree = np.tile(self.degree, (len(keys), 1))
-        row = np.arange(len(keys))[:, None]
-        for ends in np.divmod(keys, self.num_nodes):
-            np.add.at(degree, (row, ends), sign)
-        return degree
+        size, sign = self.num_nodes, np.where(self.are_edges(keys), -1.0, 1.0).ravel()
+        row = np.arange(len(keys))[:, None] * size
+        degree = np.tile(self.degree, len(keys))
+        for ends in np.divmod(keys, size):
+            change = np.bincount((row + ends).ravel(), sign, minlength=len(degree))
+            degree += change.astype(np.int64)
+        return degree.reshape(len(keys), size)
 
     def judge(self, keys: Keys) -> Generation:
         """The individuals with what they leave."""
