@@ -12,6 +12,8 @@ import torch
 from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.operator import explain_route
 from elasticgnn.operator.checkpoints import plan_device_checkpoints
+from elasticgnn.operator.request import Options, make_request
+from elasticgnn.operator.triton import route
 from strategies import normal_rows, random_graph
 
 triton = pytest.importorskip("triton", reason="the extra 'gpu' is not installed")
@@ -36,6 +38,19 @@ def test_tensors_on_the_cpu_do_not_take_the_route():
         normal_rows(9, 3), random_graph(9, 16), ElasticPenalty(), implementation="reference"
     )
     assert plain.refusals[-1] == ("triton", "the kernels of GPUs need x on one, it is on cpu")
+
+
+@pytest.mark.parametrize(
+    ("version", "refusal"),
+    [("3.2.0", "triton 3.2.0 is too old, the kernels need 3.3"), ("3.3.0+git1", None)],
+)
+def test_a_triton_that_cannot_compile_the_kernels_is_refused(version, refusal, monkeypatch):
+    monkeypatch.setattr(triton, "__version__", version)
+    monkeypatch.setattr(route, "DEVICES", ("cpu",))
+    monkeypatch.setattr(route, "refusal_of_triton", route.refusal_of_triton.__wrapped__)
+    x, graph = normal_rows(9, 3), random_graph(9, 16)
+    request = make_request(x, graph, ElasticPenalty(), 10, Options())
+    assert route.refusal(request) == refusal
 
 
 def source(kernel, meta):

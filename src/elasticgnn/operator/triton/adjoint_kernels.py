@@ -20,7 +20,7 @@ from elasticgnn.operator.triton.device_functions import (
     apply_jacobian,
     load_line,
     node_tile,
-    program_nodes,
+    over_nodes,
     project,
     slot_tile,
 )
@@ -32,12 +32,15 @@ def _add(place, value, mask):
 
 
 @triton.jit
-def _adjoint_edge(
-    first, last, run, runs, width, order, start, column, edge, weight, scale, sizes,
-    q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight, node_stride,
-    FORM: tl.constexpr, ALL: tl.constexpr, HALF: tl.constexpr,
+def _ascend_back(
+    first, last, run, runs, width, graph, rows, FLAGS: tl.constexpr,
     N: tl.constexpr, S: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
+    order, start, column, edge, weight, scale, sizes = graph
+    q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight, node_stride = rows
+    FORM: tl.constexpr = FLAGS[0]
+    ALL: tl.constexpr = FLAGS[1]
+    HALF: tl.constexpr = FLAGS[2]
     tile = node_tile(first, last, run, runs, width, order, start, N, D)
     node, there, begin, end, at, inside = tile
     radius, gamma = tl.load(sizes + run), tl.load(sizes + runs + run)
@@ -105,29 +108,22 @@ def adjoint_edges(
     N: tl.constexpr, S: tl.constexpr, HUB_S: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
     """Cotangents through the dual step: T, A, P; gx grows."""
-    is_hub, first, last = program_nodes(num_nodes, hubs, hub_programs, N)
-    run = tl.program_id(1)
-    if first < last:
-        if is_hub:
-            _adjoint_edge(
-                first, first + 1, run, runs, width, order, start, column, edge, weight, scale,
-                sizes, q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight,
-                node_stride, FORM, ALL, HALF, 1, HUB_S, D,
-            )  # fmt: skip
-        else:
-            _adjoint_edge(
-                first, last, run, runs, width, order, start, column, edge, weight, scale,
-                sizes, q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight,
-                node_stride, FORM, ALL, HALF, N, S, D,
-            )  # fmt: skip
+    graph = (order, start, column, edge, weight, scale, sizes)
+    rows = (
+        q, h, t, ascended, t_next, a, p, by_x, x, g, u, v, v_next, sums, by_weight, node_stride
+    )  # fmt: skip
+    shape = (hubs, num_nodes, runs, width, hub_programs)
+    over_nodes(_ascend_back, (FORM, ALL, HALF), graph, rows, shape, N, S, HUB_S, D)
 
 
 @triton.jit
-def _push(
-    first, last, run, runs, width, order, start, column, edge, weight, scale, sizes,
-    p, a, h, q, g, sums, by_weight, node_stride, ALL: tl.constexpr,
+def _smooth_back(
+    first, last, run, runs, width, graph, rows, FLAGS: tl.constexpr,
     N: tl.constexpr, S: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
+    order, start, column, edge, weight, scale, sizes = graph
+    p, a, h, q, g, sums, by_weight = rows
+    ALL: tl.constexpr = FLAGS[0]
     tile = node_tile(first, last, run, runs, width, order, start, N, D)
     node, there, begin, end, at, inside = tile
     gamma, smoothing = tl.load(sizes + runs + run), tl.load(sizes + 3 * runs + run)
@@ -159,20 +155,11 @@ def _push(
 @triton.jit
 def adjoint_nodes(
     order, start, column, edge, hubs, weight, scale, sizes, p, a, h, q, g, sums, by_weight,
-    num_nodes, runs, width, hub_programs, node_stride, ALL: tl.constexpr,
+    num_nodes, runs, width, hub_programs, ALL: tl.constexpr,
     N: tl.constexpr, S: tl.constexpr, HUB_S: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
     """Cotangents through the smoothing: H and Q from P and A."""
-    is_hub, first, last = program_nodes(num_nodes, hubs, hub_programs, N)
-    run = tl.program_id(1)
-    if first < last:
-        if is_hub:
-            _push(
-                first, first + 1, run, runs, width, order, start, column, edge, weight, scale,
-                sizes, p, a, h, q, g, sums, by_weight, node_stride, ALL, 1, HUB_S, D,
-            )  # fmt: skip
-        else:
-            _push(
-                first, last, run, runs, width, order, start, column, edge, weight, scale,
-                sizes, p, a, h, q, g, sums, by_weight, node_stride, ALL, N, S, D,
-            )  # fmt: skip
+    graph = (order, start, column, edge, weight, scale, sizes)
+    rows = (p, a, h, q, g, sums, by_weight)
+    shape = (hubs, num_nodes, runs, width, hub_programs)
+    over_nodes(_smooth_back, (ALL,), graph, rows, shape, N, S, HUB_S, D)

@@ -42,14 +42,23 @@ def slot_tile(begin, end, step, run, runs, width, column, edge, S: tl.constexpr,
 
 
 @triton.jit
-def program_nodes(order_end, hubs, hub_programs, N: tl.constexpr):
-    """Whether this program has one node of many neighbours, and its nodes [first, last)."""
+def over_nodes(
+    BODY: tl.constexpr, FLAGS: tl.constexpr, graph, rows, shape,
+    N: tl.constexpr, S: tl.constexpr, HUB_S: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    """BODY on this program's nodes [first, last): one of many neighbours, or N that share it."""
+    hubs, num_nodes, runs, width, hub_programs = shape
     program = tl.program_id(0)
     count = tl.load(hubs)
     is_hub = program < hub_programs
     first = tl.where(is_hub, program, count + (program - hub_programs) * N)
-    last = tl.where(is_hub, count, order_end)
-    return is_hub, first, last
+    last = tl.where(is_hub, count, num_nodes)
+    run = tl.program_id(1)
+    if first < last:
+        if is_hub:
+            BODY(first, first + 1, run, runs, width, graph, rows, FLAGS, 1, HUB_S, D)
+        else:
+            BODY(first, last, run, runs, width, graph, rows, FLAGS, N, S, D)
 
 
 @triton.jit

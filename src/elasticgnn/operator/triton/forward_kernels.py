@@ -9,7 +9,7 @@ with optional_imports():
 from elasticgnn.operator.triton.device_functions import (
     load_line,
     node_tile,
-    program_nodes,
+    over_nodes,
     project,
     slot_tile,
 )
@@ -17,9 +17,11 @@ from elasticgnn.operator.triton.device_functions import (
 
 @triton.jit
 def _smooth(
-    first, last, run, runs, width, order, start, column, edge, weight, scale, sizes,
-    x, g, v, u, N: tl.constexpr, S: tl.constexpr, D: tl.constexpr,
+    first, last, run, runs, width, graph, rows, FLAGS: tl.constexpr,
+    N: tl.constexpr, S: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
+    order, start, column, edge, weight, scale, sizes = graph
+    x, g, v, u = rows
     tile = node_tile(first, last, run, runs, width, order, start, N, D)
     node, there, begin, end, at, inside = tile
     own = tl.load(g + at, mask=inside, other=0.0)
@@ -44,27 +46,21 @@ def smooth_nodes(
     N: tl.constexpr, S: tl.constexpr, HUB_S: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
     """U from G and V: one gather of node rows."""
-    is_hub, first, last = program_nodes(num_nodes, hubs, hub_programs, N)
-    run = tl.program_id(1)
-    if first < last:
-        if is_hub:
-            _smooth(
-                first, first + 1, run, runs, width, order, start, column, edge, weight, scale,
-                sizes, x, g, v, u, 1, HUB_S, D,
-            )  # fmt: skip
-        else:
-            _smooth(
-                first, last, run, runs, width, order, start, column, edge, weight, scale,
-                sizes, x, g, v, u, N, S, D,
-            )  # fmt: skip
+    graph = (order, start, column, edge, weight, scale, sizes)
+    rows = (x, g, v, u)
+    shape = (hubs, num_nodes, runs, width, hub_programs)
+    over_nodes(_smooth, (), graph, rows, shape, N, S, HUB_S, D)
 
 
 @triton.jit
 def _ascend(
-    first, last, run, runs, width, order, start, column, edge, weight, scale, sizes,
-    u, v, z, v_next, g_next, z_next, FORM: tl.constexpr, MOVES: tl.constexpr,
+    first, last, run, runs, width, graph, rows, FLAGS: tl.constexpr,
     N: tl.constexpr, S: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
+    order, start, column, edge, weight, scale, sizes = graph
+    u, v, z, v_next, g_next, z_next = rows
+    FORM: tl.constexpr = FLAGS[0]
+    MOVES: tl.constexpr = FLAGS[1]
     tile = node_tile(first, last, run, runs, width, order, start, N, D)
     node, there, begin, end, at, inside = tile
     radius, gamma = tl.load(sizes + run), tl.load(sizes + runs + run)
@@ -101,19 +97,10 @@ def ascend_edges(
     N: tl.constexpr, S: tl.constexpr, HUB_S: tl.constexpr, D: tl.constexpr,
 ):  # fmt: skip
     """Z, V and G after the dual step; with MOVES = False V alone, of the given Z."""
-    is_hub, first, last = program_nodes(num_nodes, hubs, hub_programs, N)
-    run = tl.program_id(1)
-    if first < last:
-        if is_hub:
-            _ascend(
-                first, first + 1, run, runs, width, order, start, column, edge, weight, scale,
-                sizes, u, v, z, v_next, g_next, z_next, FORM, MOVES, 1, HUB_S, D,
-            )  # fmt: skip
-        else:
-            _ascend(
-                first, last, run, runs, width, order, start, column, edge, weight, scale,
-                sizes, u, v, z, v_next, g_next, z_next, FORM, MOVES, N, S, D,
-            )  # fmt: skip
+    graph = (order, start, column, edge, weight, scale, sizes)
+    rows = (u, v, z, v_next, g_next, z_next)
+    shape = (hubs, num_nodes, runs, width, hub_programs)
+    over_nodes(_ascend, (FORM, MOVES), graph, rows, shape, N, S, HUB_S, D)
 
 
 @triton.jit

@@ -11,6 +11,7 @@ from elasticgnn.operator.request import Request, is_recorded
 from elasticgnn.operator.triton.tables import WIDEST
 
 DEVICES = ("cuda",)  # torch calls AMD's devices so too
+OLDEST = (3, 3)  # Triton: older ones cannot hand a tuple from function to function
 
 
 def refusal(request: Request) -> str | None:
@@ -19,8 +20,9 @@ def refusal(request: Request) -> str | None:
         return f"the kernels of GPUs need x on one, it is on {request.x.device}"
     if request.implementation == "reference":
         return "implementation='reference' asks for the plain version"
-    if not _is_installed():
-        return "triton is not installed: pip install 'elasticgnn[gpu]'"
+    reason = refusal_of_triton()
+    if reason is not None:
+        return reason
     if request.form is None:
         return f"the norm {request.norm!r} has no kernels"
     if request.edge_strength is not None:
@@ -35,8 +37,16 @@ def refusal(request: Request) -> str | None:
 
 
 @cache
-def _is_installed() -> bool:
-    return find_spec("triton") is not None
+def refusal_of_triton() -> str | None:
+    """Why the Triton of this machine cannot compile the kernels, if it cannot."""
+    if find_spec("triton") is None:
+        return "triton is not installed: pip install 'elasticgnn[gpu]'"
+    import triton  # takes a second, and only calls with a GPU come here
+
+    version: str = triton.__version__
+    if tuple(map(int, version.split(".")[:2])) < OLDEST:
+        return f"triton {version} is too old, the kernels need {OLDEST[0]}.{OLDEST[1]}"
+    return None
 
 
 @cache

@@ -128,5 +128,5 @@ class Work:
         meta: dict[str, Any] = {"FORM": self.form, "ALL": nodes is not None}
         kernel = adjoint_kernels.adjoint_edges
         self._over_nodes(kernel, *rows, sums, by_weight, stride, **meta, HALF=self.half)
-        rest = (p, a, h, q, g, sums[4], by_weight, stride)
+        rest = (p, a, h, q, g, sums[4], by_weight)
         self._over_nodes(adjoint_kernels.adjoint_nodes, *rest, ALL=nodes is not None)
