@@ -10,12 +10,12 @@ from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
 from elasticgnn.training.tuning.calibration import conformal_sets
 from elasticgnn.training.tuning.closed_form import PROPAGATION, closed_form_candidates
+from elasticgnn.training.tuning.conclude import calibrated
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import RANDOM, divide
 from elasticgnn.training.tuning.held_out import hold_out
 from elasticgnn.training.tuning.judge import Judges
 from elasticgnn.training.tuning.splitting import Splitting
-from elasticgnn.training.tuning.tune import calibrated
 
 FOREVER = 1e6
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 MOST_ROWS = 20_000  # nodes that a calibration looks at
-KEPT = 1000  # conformal scores that a model file holds
+MOST_SCORES = 1000  # conformal scores that a model file holds
 
 
 def fit_temperature(labels: Array, probability: Array) -> float:
@@ -92,15 +92,15 @@ def cooled(probability: Array, temperature: float, bias: tuple[float, ...] = ())
 
 
 def conformal_scores(labels: Array, probability: Array) -> list[float]:
-    """1 - probability of the true class, ascending, at most KEPT of them evenly picked."""
-    return kept_scores(1 - probability[np.arange(len(labels)), labels])
+    """1 - probability of the true class, ascending, at most MOST_SCORES of them evenly picked."""
+    return evenly_picked(1 - probability[np.arange(len(labels)), labels])
 
 
-def kept_scores(values: Array) -> list[float]:
-    """The values ascending, at most KEPT of them evenly picked."""
+def evenly_picked(values: Array) -> list[float]:
+    """The values ascending, at most MOST_SCORES of them evenly picked."""
     scores = np.sort(values)
-    if len(scores) > KEPT:
-        scores = scores[np.linspace(0, len(scores) - 1, KEPT).round().astype(int)]
+    if len(scores) > MOST_SCORES:
+        scores = scores[np.linspace(0, len(scores) - 1, MOST_SCORES).round().astype(int)]
     return [float(f"{value:.7g}") for value in scores]
 
 

@@ -1,0 +1,163 @@
+"""What a comparison ends in: the winner refitted, calibrated and judged."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from elasticgnn.data import NodeTask
+from elasticgnn.data.own.stand_ins import structural_features
+from elasticgnn.training.preparation import Preparation
+from elasticgnn.training.trained_model import TrainedModel, trained_on
+from elasticgnn.training.tuning.calibration import (
+    Calibration,
+    conformal_scores,
+    cross_calibrated,
+    evenly_picked,
+    fit_calibration,
+)
+from elasticgnn.training.tuning.candidates import Candidate
+from elasticgnn.training.tuning.entries import gain, leaderboard_entries
+from elasticgnn.training.tuning.evaluate import Evaluation
+from elasticgnn.training.tuning.folds import Division
+from elasticgnn.training.tuning.held_out import HeldOut, hold_out
+from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.leaderboard import Leaderboard
+from elasticgnn.training.tuning.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What classes and numbers answer each in their own way."""
+
+    said: NDArray[Any]  # of the judges: calibrated probabilities, or numbers
+    scores: list[float]  # conformal, for the saved model
+    fitted: dict[str, Any]  # what the saved model has beside its weights
+    calibration_error: float | None
+    coverage: float
+    report: dict[str, Any]
+
+
+def conclude(
+    task: NodeTask,
+    preparation: Preparation | None,
+    ranked: list[Outcome],
+    judges: Judges,
+    began: float,
+    seconds: float,
+) -> Leaderboard:
+    """The leaderboard of what was measured; `seconds` may be spent on nodes held out."""
+    best, evaluation = ranked[0], judges.evaluation
+    held = hold_out(judges, best, seconds)
+    judged = (
+        judge_classes(task, judges, held)
+        if evaluation.unit is None
+        else judge_numbers(judges, held)
+    )
+    estimate = judges.estimate(judged.said)
+    entries = leaderboard_entries(ranked, judges, estimate)
+    rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
+    model = evaluation.finished(best.candidate, evaluation.refit(best, judges.division.kept))
+    facts = {
+        "conformal": judged.scores,
+        "metric": evaluation.metric,
+        "family": best.candidate.family,
+    }
+    winner = to_trained(task, preparation, best.candidate, model, facts)
+    board = Leaderboard(
+        metric=evaluation.metric,
+        entries=entries,
+        winner=replace(winner, **judged.fitted),
+        estimate=estimate,
+        majority=judges.majority(task),
+        graph_gain=None if rival is None else gain(judges, best, rival),
+        calibration_error=judged.calibration_error,
+        coverage=judged.coverage,
+        coverage_range=judges.coverage_range(len(held.of_choosers.nodes)),
+        report=judged.report,
+        seconds=time.perf_counter() - began,
+        curves=best.curves,
+    )
+    return with_facts(board, task, judges.division)
+
+
+def judge_classes(task: NodeTask, judges: Judges, held: HeldOut) -> Judged:
+    """Probabilities calibrated on nodes held out, and sets of classes."""
+    by_choosers, chooser_scores = calibrated(judges.evaluation, held.of_choosers)
+    calibration, scores = calibrated(judges.evaluation, held.calibrating)
+    said = by_choosers.apply(held.judged)
+    return Judged(
+        said,
+        scores,
+        {"temperature": calibration.temperature, "bias": calibration.bias},
+        judges.calibration_error(said),
+        judges.coverage(said, chooser_scores),
+        judges.report(said, task.class_names),
+    )
+
+
+def judge_numbers(judges: Judges, held: HeldOut) -> Judged:
+    """Numbers, and intervals from the errors on nodes held out."""
+    evaluation, said = judges.evaluation, held.judged
+    return Judged(
+        said,
+        errors_of(evaluation, held.calibrating),
+        {"unit": evaluation.unit},
+        None,
+        judges.interval_coverage(said, errors_of(evaluation, held.of_choosers)),
+        judges.number_report(said),
+    )
+
+
+def calibrated(evaluation: Evaluation, held: HeldOut) -> tuple[Calibration, list[float]]:
+    """The calibration of nodes held out, and conformal scores of each by that of the others."""
+    labels = evaluation.truth(torch.from_numpy(held.nodes))
+    fair = cross_calibrated(labels, held.said, held.group)
+    return fit_calibration(labels, held.said), conformal_scores(labels, fair)
+
+
+def errors_of(evaluation: Evaluation, held: HeldOut) -> list[float]:
+    """How far the numbers of nodes held out were from what was said of them, ascending."""
+    truth = evaluation.truth(torch.from_numpy(held.nodes))
+    return evenly_picked(np.abs(truth - held.said[:, 0]))
+
+
+def with_facts(board: Leaderboard, task: NodeTask, division: Division) -> Leaderboard:
+    """The board whose winner's file has it, and the nodes that were trained on."""
+    facts = {**board.winner.facts, "leaderboard": board.to_json(), **trained_nodes(task, division)}
+    return replace(board, winner=replace(board.winner, facts=facts))
+
+
+def trained_nodes(task: NodeTask, division: Division) -> dict[str, Any]:
+    """The nodes trained on, and those of the test: by their ids where they have any."""
+    away = set(task.labelled.tolist()) - set(division.kept.tolist())
+    ids = task.node_ids
+    split: dict[str, list[Any]] = {
+        name: nodes if ids is None else [ids[node] for node in nodes]
+        for name, nodes in (
+            ("train", division.kept.tolist()),
+            ("val", []),
+            ("test", sorted(away)),
+        )
+    }
+    return {"split": split, "split_by_id": ids is not None}
+
+
+def to_trained(
+    task: NodeTask,
+    preparation: Preparation | None,
+    candidate: Candidate,
+    model: torch.nn.Module,
+    facts: dict[str, Any],
+) -> TrainedModel:
+    """The winner with all that its file must say."""
+    if candidate.by_id:
+        features = structural_features(task.graph)
+        task = replace(task, features=features, feature_names=None, made_features=True)
+    trained = trained_on(task, model, candidate.settings, facts)
+    return trained if candidate.by_id else replace(trained, preparation=preparation)
