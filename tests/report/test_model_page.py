@@ -14,6 +14,7 @@ from elasticgnn.data import add_wrong_edges, block_model
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings
 from elasticgnn.report.model import find, write_model_page
+from elasticgnn.report.model.evidence import evidence
 from elasticgnn.report.model.layout import layout
 from elasticgnn.report.model.packing import packed
 from elasticgnn.training import make_model, trained_on, tune
@@ -74,6 +75,15 @@ def test_it_says_what_the_model_is_worth(page, findings):
     assert EVIL in said
     sizes = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert sizes[0] <= sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("test", "words"), [([], "then trained on all known nodes"), ([3, 5], "not trained on them")]
+)
+def test_it_says_whether_the_model_was_trained_on_the_judges(findings, test, words):
+    facts = {**findings.trained.facts, "split": {"train": [0, 1], "val": [], "test": test}}
+    trained = replace(findings.trained, facts=facts)
+    assert words in evidence(replace(findings, trained=trained))["how"]
 
 
 def test_a_click_on_a_node_shows_its_numbers(page, findings):

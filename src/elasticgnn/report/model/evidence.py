@@ -15,26 +15,36 @@ from elasticgnn.training.tuning.metrics import SHARES, calibration_error, interv
 
 def evidence(findings: ModelFindings) -> dict[str, Any]:
     """Estimate, leaderboard, confusion, reliability and curves; empty where nothing is known."""
-    board = findings.trained.facts.get("leaderboard")
-    return from_leaderboard(board) if board else from_split(findings)
+    facts = findings.trained.facts
+    return from_leaderboard(facts) if facts.get("leaderboard") else from_split(findings)
 
 
-def from_leaderboard(board: dict[str, Any]) -> dict[str, Any]:
-    """Of a tuned model: all was measured on the judges when it was tuned."""
-    names = ("metric", "estimate", "majority", "graph_gain", "calibration_error", "coverage")
+def from_leaderboard(facts: dict[str, Any]) -> dict[str, Any]:
+    """Of a tuned model of classes."""
+    board = facts["leaderboard"]
     report = board["report"]
+    return {
+        **of_any_board(facts),
+        "calibration_error": board["calibration_error"],
+        "confusion": report["confusion"],
+        "classes": report["classes"],
+        "reliability": report["reliability"],
+        "measures": {name: report[name] for name in (*SHARES, "log_loss")},
+    }
+
+
+def of_any_board(facts: dict[str, Any]) -> dict[str, Any]:
+    """Of any tuned model: all was measured on the judges when it was tuned."""
+    board, split = facts["leaderboard"], facts.get("split") or {}
+    names = ("metric", "estimate", "majority", "graph_gain", "coverage", "curves")
+    fate = "was not trained on them" if split.get("test") else "was then trained on all known nodes"
     return {
         **{name: board[name] for name in names},
         "coverage_range": board.get("coverage_range"),  # which older files lack
         "leaderboard": board["entries"],
         "how": "on nodes that had no part in the choice of model and settings; "
-        "the saved model was then trained on all known nodes",
-        "curves": board["curves"],
+        f"the saved model {fate}",
         "curve_title": "fold",
-        "confusion": report["confusion"],
-        "classes": report["classes"],
-        "reliability": report["reliability"],
-        "measures": {name: report[name] for name in (*SHARES, "log_loss")},
     }
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from elasticgnn.attack.number_suspicion import NumberEdgeScores, score_number_edges
 from elasticgnn.data import NodeTask
+from elasticgnn.report.model.evidence import of_any_board
 from elasticgnn.training import TrainedModel
 from elasticgnn.training.prediction import NumberPrediction
 from elasticgnn.training.roles import node_roles
@@ -84,19 +85,13 @@ def find_numbers(trained: TrainedModel, task: NodeTask) -> NumberFindings:
 
 
 def number_evidence(findings: NumberFindings) -> dict[str, Any]:
-    """Of a tuned model: all was measured on the judges when it was tuned."""
-    board = findings.trained.facts.get("leaderboard")
-    if not board:
+    """Of a tuned model of numbers; hardly anything of others."""
+    facts = findings.trained.facts
+    if not facts.get("leaderboard"):
         return {"curves": [], "curve_title": "fold"}
-    names = ("metric", "estimate", "majority", "graph_gain", "coverage", "curves")
-    report = board["report"]
+    report = facts["leaderboard"]["report"]
     return {
-        **{name: board[name] for name in names},
-        "coverage_range": board.get("coverage_range"),  # which older files lack
-        "leaderboard": board["entries"],
-        "how": "on nodes that had no part in the choice of model and settings; "
-        "the saved model was then trained on all known nodes",
-        "curve_title": "fold",
+        **of_any_board(facts),
         "measures": {name: value for name, value in report.items() if name != "pairs"},
         "pairs": report.get("pairs"),
     }
