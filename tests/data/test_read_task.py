@@ -127,6 +127,13 @@ def test_repeated_rows_add_up_and_loops_leave_with_a_note(tmp_path):
     assert any("2 rows name a pair again" in note for note in task.notes)
 
 
+def test_edges_of_weight_0_join_nothing_and_are_said(tmp_path):
+    rows = [("a", "b", 2), ("b", "c", 0), ("c", "d", 0)]
+    task = read_task(write_csv(tmp_path / "edges.csv", ("source", "target", "weight"), rows))
+    assert "edges.csv: 2 edges have weight 0 and join nothing" in task.notes
+    assert "edges.csv: 2 of 4 nodes have no edge" in task.notes
+
+
 def test_a_symmetric_listing_counts_each_edge_once(tmp_path):
     rows = [("a", "b", 2), ("b", "a", 2), ("b", "c", 1), ("c", "b", 1)]
     task = read_task(write_csv(tmp_path / "edges.csv", None, rows))

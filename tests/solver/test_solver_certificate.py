@@ -11,7 +11,7 @@ from elasticgnn.problem import ElasticPenalty, certify
 from elasticgnn.solver import Verdict, minimise, native
 from elasticgnn.solver.flatten import component_means
 from elasticgnn.solver.instance import build_instance
-from elasticgnn.solver.measure import keep_in_ball, measure
+from elasticgnn.solver.measure import measure, project_flow
 from elasticgnn.solver.methods import Choice
 from elasticgnn.solver.minimise import judged
 from elasticgnn.solver.outcome import Outcome
@@ -67,7 +67,7 @@ def test_compiled_gap_equals_its_definition(norm, lambda2, normalization):
     x = torch.from_numpy(rng.normal(size=(40, 3)))
     instance = build_instance(x, graph, ElasticPenalty(0.4, lambda2, norm), None, 0)
     signal = rng.normal(size=(40, 3))
-    flow = keep_in_ball(instance, rng.normal(size=(graph.num_edges, 3)))
+    flow = project_flow(instance, rng.normal(size=(graph.num_edges, 3)))
     expected = measure(instance, signal, flow)
     scaled = native.build_scaled(instance)
     _, flux = scaled.signal_of(flow, scaled.center, scaled.stiff)

@@ -197,7 +197,7 @@ def train(
     facts = describe(task, repeated, seed, by_id=edges is not None)
     if output is not None or page is not None:
         best = replace(best_model(task, repeated, facts), preparation=preparation)
-        facts |= kept(best, task, output, page)
+        facts |= write_wanted(best, task, output, page)
     report(facts, as_json)
 
 
@@ -263,7 +263,7 @@ def run(
         return fit_repeatedly(task, splits, settings, plan, seed=seed, progress=tick)
 
 
-def kept(
+def write_wanted(
     trained: TrainedModel, task: NodeTask, output: Path | None, page: Path | None
 ) -> dict[str, str]:
     """Writes the model and the page about it, as far as they are wanted; where they are."""

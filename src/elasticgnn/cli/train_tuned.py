@@ -33,7 +33,7 @@ def train_tuned(
     task: NodeTask, asked: TuneRequest, output: Path | None, page: Path | None, as_json: bool
 ) -> None:
     """Compares models on `task`, prints the leaderboard, and writes the winner to `output`."""
-    from elasticgnn.cli.train import kept
+    from elasticgnn.cli.train import write_wanted
     from elasticgnn.cli.train_report import none_for_nan
     from elasticgnn.training.tuning import tune
 
@@ -52,7 +52,7 @@ def train_tuned(
         balanced=asked.balanced,
         kept_in=left_behind,
     )
-    written = kept(board.winner, task, output, page)
+    written = write_wanted(board.winner, task, output, page)
     if as_json:
         about = {"data": task.name, "notes": list(task.notes), "saved": None, **written}
         say(json.dumps(none_for_nan({**about, **board.to_json()})))

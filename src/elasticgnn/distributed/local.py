@@ -87,14 +87,14 @@ def number_neighbours(
     by_id = np.argsort(owned)
     ids = owned[by_id]
     spot = np.minimum(np.searchsorted(ids, neighbour), max(len(ids) - 1, 0))
-    outside = np.flatnonzero(ids[spot] != neighbour)
+    in_halo = np.flatnonzero(ids[spot] != neighbour)
     column = by_id[spot].astype(np.int32)
-    halo = np.unique(neighbour[outside]).astype(np.int64)
+    halo = np.unique(neighbour[in_halo]).astype(np.int64)
     rank = np.asarray(rank_of(halo), dtype=np.int64)
     by_owner = np.lexsort((halo, rank))
     back = np.empty(len(halo), dtype=np.int32)
     back[by_owner] = np.arange(len(halo), dtype=np.int32)
-    column[outside] = len(owned) + back[np.searchsorted(halo, neighbour[outside])]
+    column[in_halo] = len(owned) + back[np.searchsorted(halo, neighbour[in_halo])]
     return column, halo[by_owner], rank[by_owner]
 
 

@@ -38,7 +38,7 @@ def attend_fused(
 
 
 class FusedAttention(torch.autograd.Function):
-    """Differentiable in rows and scores; kernels/attention/problem.h names what is kept for it.
+    """Differentiable in rows and scores; kernels/attention/problem.h names what is saved for it.
 
     Where a graph of the gradient is wanted, it is the plain version's.
     """
@@ -51,18 +51,18 @@ class FusedAttention(torch.autograd.Function):
         source: Tensor,
         factor: Tensor | None,
         pattern: AttentionPattern,
-        keep: bool,
+        saves: bool,
     ) -> Tensor:
         """Rows (n, heads * d) averaged over neighbours by attention."""
         assert native is not None
-        keep = keep and any(ctx.needs_input_grad)
+        saves = saves and any(ctx.needs_input_grad)
         heads, channels = target.shape[1], rows.shape[1] // target.shape[1]
         group, packed = packed_shape(len(rows), heads, channels)
         result, scratch = torch.empty_like(rows), rows.new_empty(len(rows), group)
-        per_head = [torch.empty_like(target) for _ in range(3)] if keep else []
-        rooms = [rows.new_empty(packed) for _ in range(3 if keep else 1)]
+        per_head = [torch.empty_like(target) for _ in range(3)] if saves else []
+        rooms = [rows.new_empty(packed) for _ in range(3 if saves else 1)]
         addresses = [part.data_ptr() for part in per_head] or [0] * 3
-        addresses += [part.data_ptr() for part in rooms] if keep else [rooms[0].data_ptr(), 0, 0]
+        addresses += [part.data_ptr() for part in rooms] if saves else [rooms[0].data_ptr(), 0, 0]
         inputs = (part.data_ptr() for part in (rows, target, source))
         graph, threads = neighbours(pattern), torch.get_num_threads()
         native.attention_forward(
@@ -85,16 +85,16 @@ class FusedAttention(torch.autograd.Function):
         """Gradients of rows and of both attention scores."""
         assert native is not None
         grad = grad.contiguous().resolve_neg()
-        inputs, kept = ctx.saved_tensors[:3], ctx.saved_tensors[1:]
+        inputs, saved = ctx.saved_tensors[:3], ctx.saved_tensors[1:]
         if torch.is_grad_enabled() or is_many_or_pushed_forward(grad):
             return *plain_gradients(grad, inputs, ctx.pattern, ctx.factor), None, None, None
-        target, source = kept[:2]
+        target, source = saved[:2]
         factor = None if ctx.factor is None else ctx.factor[ctx.pattern.transposed]
         heads, channels = target.shape[1], grad.shape[1] // target.shape[1]
         group, packed = packed_shape(len(grad), heads, channels)
         scratch = grad.new_empty(len(grad), packed[-1] + 4 * group)
         results = torch.empty_like(grad), torch.empty_like(target), torch.empty_like(source)
-        arrays = (grad, target, source, factor, *kept[2:], *results, scratch)
+        arrays = (grad, target, source, factor, *saved[2:], *results, scratch)
         addresses = (address(part) for part in arrays)
         threads = torch.get_num_threads()
         native.attention_backward(neighbours(ctx.pattern), heads, channels, *addresses, threads)

@@ -1,7 +1,7 @@
 """The batch rule of the registered operators: what vmap stacks are runs (n, R, d) of one call.
 
-Members of a batch that share the weights of the graph, and whose gradients of weights nobody
-asks for, are runs side by side. The others are called one after the other.
+Members of a batch that share the weights of the graph, and whose gradients of weights are
+not wanted, are runs side by side. The others are called one after the other.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,23 +27,23 @@ def propagate_batch(call: Call, size: int, dims: Dims, arguments: Sequence[Any])
 def adjoint_batch(call: Call, size: int, dims: Dims, arguments: Sequence[Any]) -> Batched:
     """The same of `propagate_backward`.
 
-    What was kept can be read only in the order in which it was written: by the runs of this
+    What was saved can be read only in the order in which it was written: by the runs of this
     batch, or by single calls. Otherwise the adjoint gets nothing and replays the steps.
     """
     grad, out, nodes, duals, *given, wanted = arguments
     by_grad, by_out, by_nodes, by_duals, *by_given, by_wanted = dims
     nothing = (nodes.new_empty(0), duals.new_empty(0))
-    kept_by_runs = _shares_graph(by_given) and by_nodes is not None
+    saved_by_runs = _shares_graph(by_given) and by_nodes is not None
     if not _shares_graph(by_given) or wanted[0] or wanted[1]:
-        kept, by_kept = (nodes, duals), (by_nodes, by_duals)
-        if kept_by_runs:
-            kept, by_kept = nothing, (None, None)
-        dims = (by_grad, by_out, *by_kept, *by_given, by_wanted)
-        return _one_by_one(call, size, dims, (grad, out, *kept, *given, wanted))
-    kept = (_joined(nodes, by_nodes), _joined(duals, by_duals)) if kept_by_runs else nothing
+        saved, by_saved = (nodes, duals), (by_nodes, by_duals)
+        if saved_by_runs:
+            saved, by_saved = nothing, (None, None)
+        dims = (by_grad, by_out, *by_saved, *by_given, by_wanted)
+        return _one_by_one(call, size, dims, (grad, out, *saved, *given, wanted))
+    saved = (_joined(nodes, by_nodes), _joined(duals, by_duals)) if saved_by_runs else nothing
     rows = _side_by_side(grad, by_grad, size)
-    # no gradient of scales is wanted, so nobody looks at the result: the cotangent stands for it
-    found = call(rows, rows, *kept, *_as_runs(size, by_given, given), wanted)
+    # no gradient of scales is wanted, so the result is not read: the cotangent stands for it
+    found = call(rows, rows, *saved, *_as_runs(size, by_given, given), wanted)
     by_x, by_weight, by_scale, by_sizes = found
     sizes = by_sizes.view(4, size, -1) if wanted[2] else by_sizes
     moved = 1 if wanted[2] else None
@@ -79,13 +79,13 @@ def _by_member(rows: Tensor, size: int) -> Tensor:
     return rows.view(len(rows), size, rows.shape[1] // size, rows.shape[2])
 
 
-def _in_shares(kept: Tensor, size: int) -> Tensor:
-    """What was kept of all runs, a piece for each member: they make sense together only."""
-    return kept.view(size, kept.numel() // size)
+def _in_shares(saved: Tensor, size: int) -> Tensor:
+    """What was saved of all runs, a piece for each member: they make sense together only."""
+    return saved.view(size, saved.numel() // size)
 
 
-def _joined(kept: Tensor, dim: int | None) -> Tensor:
-    return kept if dim is None else kept.movedim(dim, 0).reshape(-1)
+def _joined(saved: Tensor, dim: int | None) -> Tensor:
+    return saved if dim is None else saved.movedim(dim, 0).reshape(-1)
 
 
 def _one_by_one(call: Call, size: int, dims: Dims, arguments: Sequence[Any]) -> Batched:

@@ -46,7 +46,7 @@ def elastic_message_passing(
     gamma and beta default to the paper's step sizes; others must satisfy its Theorem 1.
     `edge_weight` (m,) replaces the graph's weights, in the order of its edges; `edge_strength`
     (m,) multiplies lambda1 of each edge (plain version only).
-    memory="lean" keeps as little as possible for the gradient: the dual rows that projections
+    memory="lean" saves as little as possible for the gradient: the dual rows that projections
     moved, or, where those are many, about every sqrt(steps)-th state to recompute the rest from.
     memory="half" lets a GPU hold the dual in bfloat16; elsewhere it is "fast".
     float16 and bfloat16 rows are computed in float32 and come back in their own type.

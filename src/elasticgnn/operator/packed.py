@@ -37,7 +37,7 @@ def refusal(request: Request) -> str | None:
     if reason is not None:
         return reason
     if request.gradients == "x" and request.memory == "lean":
-        return "with memory='lean' a gradient keeps too much"
+        return "with memory='lean' the rows saved for a gradient are too many"
     lanes = packed_lanes(request.x, request.graph, request.form, request.steps)
     if lanes == 0:
         return "it serves short float32 rows with the l21 or l1 norm, on a CPU with AVX-512"

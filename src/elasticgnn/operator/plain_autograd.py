@@ -1,6 +1,6 @@
 """The plain steps as a torch.autograd.Function, differentiable in every input any number of times.
 
-All that is kept for the gradient is kept by torch: it is freed after the backward pass, and hooks
+All that is saved for the gradient is saved by torch: it is freed after the backward pass, and hooks
 on saved tensors (checkpointing, offloading) see it.
 """
 

@@ -11,7 +11,7 @@ from elasticgnn.solver import native
 from elasticgnn.solver.boxes import LossBox
 from elasticgnn.solver.check import Checker, Data, Look
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.measure import Measure, keep_in_ball, measure
+from elasticgnn.solver.measure import Measure, measure, project_flow
 from elasticgnn.solver.missing import FlowRepair, SignalBox, order_zero_bounds
 from elasticgnn.solver.node_terms import Bounds
 from elasticgnn.solver.products import Products
@@ -72,7 +72,7 @@ class PlainBackend:
 
     def look(self) -> Look:
         """Signal, flow and certificate of where the ascent stands."""
-        flow = keep_in_ball(self.instance, self.ascent.flow)
+        flow = project_flow(self.instance, self.ascent.flow)
         signal, flow = self.ascent.primal(flow), self.repair(flow)
         return Look(signal, signal, flow, self.certificate(signal, flow))
 

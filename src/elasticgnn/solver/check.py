@@ -49,15 +49,15 @@ class Checker:
         Inside a piece the ascent leaves ripples that cost in first order; averaging removes them
         and leaves an error of second order.
         """
-        kept = self.scaled.kept(flow)
-        raw, flux = self.scaled.signal_of(kept, self.data.center, self.data.stiff)
-        if self.scaled.lambda1 == 0 or not kept.size:
-            return Look(raw, raw, kept, self._measure(raw, flux))
+        projected = self.scaled.projected(flow)
+        raw, flux = self.scaled.signal_of(projected, self.data.center, self.data.stiff)
+        if self.scaled.lambda1 == 0 or not projected.size:
+            return Look(raw, raw, projected, self._measure(raw, flux))
         pieces = self.scaled.pieces(flux)
         signal = self.scaled.averaged(raw, self.data.stiff, pieces)
-        best = Look(raw, signal, kept, self._measure(signal, flux))
+        best = Look(raw, signal, projected, self._measure(signal, flux))
         if not self.averages_lead or best.measure.gap >= self.last_gap:
-            plain = Look(raw, raw, kept, self._measure(raw, flux))
+            plain = Look(raw, raw, projected, self._measure(raw, flux))
             self.averages_lead = best.measure.gap < plain.measure.gap / 2
             best = min(plain, best, key=lambda look: look.measure.gap)
         self.last_gap = best.measure.gap

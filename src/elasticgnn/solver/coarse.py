@@ -60,11 +60,11 @@ def solve_coarse(coarse: Coarse, target: float) -> Array:
     """The signal of the contracted problem once its own gap is below `target`, or nearly."""
     scaled = coarse.scaled
     ascent = NativeAscent(scaled, scaled.stiff, scaled.center, np.float64)
-    ascent.load(scaled.kept(coarse.flow))
+    ascent.load(scaled.projected(coarse.flow))
     best, least = scaled.center, np.inf
     for _ in range(BLOCKS):
         ascent.advance(BLOCK)
-        signal, flux = scaled.signal_of(scaled.kept(ascent.flow), scaled.center, scaled.stiff)
+        signal, flux = scaled.signal_of(scaled.projected(ascent.flow), scaled.center, scaled.stiff)
         gap = scaled.terms(signal, flux).gap
         if gap < least:
             best, least = signal, gap

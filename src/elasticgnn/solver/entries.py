@@ -38,8 +38,8 @@ class AbsoluteValue:
         """The term scaled at a point."""
         cones = build_cones(self.radius, self.difference(signal, flow), flow, mu)
         curvature = cones.curvature()[:, 0, 0]
-        kept = 1 / (1 + curvature * self.softness)
-        return AbsoluteStep(self, cones, curvature * kept, kept)
+        share = 1 / (1 + curvature * self.softness)
+        return AbsoluteStep(self, cones, curvature * share, share)
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class AbsoluteStep:
     term: AbsoluteValue
     cones: Cones
     curvature: Array  # of dw in dt
-    kept: Array
+    share: Array
 
     def shift(self, q: tuple[Array, Array]) -> tuple[Array, Array]:
         """The right side's share and the first entry of W q."""
         first, rest = self.cones.scaled(*q)
-        return self.kept * self.cones.curved(rest)[:, 0], first
+        return self.share * self.cones.curved(rest)[:, 0], first
 
     def move(self, change: Array, shift: Array, first: Array) -> Move:
         """What a change of the signal (raveled) does to w."""

@@ -18,7 +18,6 @@ from elasticgnn.solver.mesh import loops
 from elasticgnn.solver.pattern import Pattern, Places, band_order, bandwidth
 
 WIDEST_BAND = 48
-COMPILED_BAND: int = getattr(native, "INTERIOR_BAND", -1)  # -1: no loops, or older ones
 
 
 class SingularSystemError(ArithmeticError):

@@ -55,14 +55,14 @@ def first_mu(
         slope = instance.terms.loss.smooth_slope(signal, instance.x)
         slope = np.abs(instance.data_weight * slope).ravel()
         # data that lie where the loss is least pull nothing yet, and will
-        slope = np.maximum(slope, INWARD * usual_pull(instance, size))
+        slope = np.maximum(slope, INWARD * usual_slope(instance, size))
         parts += [wall.room(signal) * (slope[wall.place] + TINY) for wall in walls]
     every = np.concatenate(parts)
     return max(float(every.mean()) if len(every) else 0.0, TINY)
 
 
-def usual_pull(instance: Instance, span: float) -> float:
-    """How hard data pull: a bound that pushes far less is not touched."""
+def usual_slope(instance: Instance, span: float) -> float:
+    """The slope of the data's loss: a bound that pushes far less is not touched."""
     assert instance.terms is not None
     loss = instance.terms.loss
     steep = span if loss.power == 2 else 1.0

@@ -164,7 +164,7 @@ def _far_lengths(rows: Array) -> Array:
     return np.asarray(unit * np.linalg.norm(rows / unit, axis=1, keepdims=True))
 
 
-def keep_in_ball(instance: Instance, flow: Array) -> Array:
+def project_flow(instance: Instance, flow: Array) -> Array:
     """The flow with every row of |V| <= lambda1 omega; unchanged if lambda2 > 0."""
     if instance.lambda2 > 0:
         return np.where(instance.row_weight[:, None] > 0, flow, 0.0)

@@ -19,7 +19,7 @@ from elasticgnn.solver.flatten import component_means, constant_fit
 from elasticgnn.solver.implicit import Optimum, attach_gradient
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.losses import Loss, Squared
-from elasticgnn.solver.measure import Measure, Verdict, keep_in_ball
+from elasticgnn.solver.measure import Measure, Verdict, project_flow
 from elasticgnn.solver.methods import (
     ASKED,
     METHODS,
@@ -239,7 +239,7 @@ def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) ->
     outcome = _finite(instance, outcome)
     signal = prepared.as_held(outcome.signal)
     # the gap's formulas hold inside the ball only: nothing that a method hands over is believed
-    outcome = replace(outcome, flow=keep_in_ball(instance, outcome.flow))
+    outcome = replace(outcome, flow=project_flow(instance, outcome.flow))
     rounded = replace(outcome, signal=signal)
     products = ExactProducts(instance) if choice.name == "precise" else None
     measure = certify_outcome(instance, rounded, products)

@@ -93,7 +93,7 @@ class Scaled:
             partial,
         )
 
-    def kept(self, flow: NDArray[np.floating]) -> Array:
+    def projected(self, flow: NDArray[np.floating]) -> Array:
         """The flow in float64 with every row inside its ball."""
         out = np.empty(flow.shape)
         wide = flow.dtype == np.float64

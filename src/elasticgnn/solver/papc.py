@@ -6,7 +6,7 @@ import numpy as np
 
 from elasticgnn.solver.backends import PlainBackend
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.measure import keep_in_ball
+from elasticgnn.solver.measure import project_flow
 from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.progress import GapProgress
 from elasticgnn.solver.reference import shrink_rows
@@ -87,7 +87,7 @@ def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcom
 
 def _folded(instance: Instance, state: PaperState, backend: PlainBackend) -> Array:
     """V = w (Z + lambda2 delta(F)): both penalties in one dual."""
-    flow = keep_in_ball(instance, state.flow)
+    flow = project_flow(instance, state.flow)
     if instance.lambda2 > 0:
         omega = instance.row_weight[:, None]
         flow = state.flow + instance.lambda2 * omega * (instance.operator @ state.signal)

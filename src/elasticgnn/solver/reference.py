@@ -9,7 +9,7 @@ penalty. Its step size per row majorises the curvature (Cauchy-Schwarz over each
 import numpy as np
 
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.measure import keep_in_ball
+from elasticgnn.solver.measure import project_flow
 
 
 def flow_steps(instance: Instance, stiffness: Array) -> Array:
@@ -37,7 +37,7 @@ class PlainAscent:
         self.instance = instance
         self.stiffness = stiffness
         self.center = center
-        self.flow = keep_in_ball(instance, flow)
+        self.flow = project_flow(instance, flow)
         self.ahead = self.flow
         self.age = 0
         step = flow_steps(instance, stiffness)[:, None]
@@ -45,7 +45,7 @@ class PlainAscent:
         beta = np.divide(step, omega, out=np.zeros_like(step), where=omega > 0)
         self.step = step
         self.radius = instance.lambda1 * omega
-        self.mix = _kept_share(instance.lambda2, beta)
+        self.mix = _excess_share(instance.lambda2, beta)
 
     def primal(self, flow: Array) -> Array:
         """F = center - K'V / stiffness."""
@@ -79,7 +79,7 @@ class PlainAscent:
             self.age //= 2
 
 
-def _kept_share(lambda2: float, beta: Array) -> Array:
+def _excess_share(lambda2: float, beta: Array) -> Array:
     """lambda2 / (beta + lambda2), 0 when there is no quadratic penalty."""
     if lambda2 == 0:
         return np.zeros_like(beta)

@@ -222,7 +222,7 @@ def _folds(graph: Graph, given: Tensor, generator: torch.Generator) -> Tensor:
     seen = seen_somewhere.nonzero().flatten()
     component = torch.from_numpy(Geometry(graph, 0).component).long()
     order = torch.randperm(len(seen), generator=generator)
-    keeper = torch.full((int(component.max()) + 1 if len(component) else 0,), -1)
-    keeper[component[seen][order]] = seen[order]  # some node of each, by the random order
-    fold[keeper[keeper >= 0]] = -1
+    anchor = torch.full((int(component.max()) + 1 if len(component) else 0,), -1)
+    anchor[component[seen][order]] = seen[order]  # some node of each, by the random order
+    fold[anchor[anchor >= 0]] = -1
     return fold

@@ -11,7 +11,7 @@ import numpy as np
 from elasticgnn.solver.entries import AbsoluteValue, Wall
 from elasticgnn.solver.flatten import merged
 from elasticgnn.solver.instance import Array, Instance
-from elasticgnn.solver.loss_start import usual_pull
+from elasticgnn.solver.loss_start import usual_slope
 
 TINY = 1e-300
 
@@ -36,10 +36,10 @@ def snapped(
         room = 1 - np.abs(own[:, 0]) / term.radius
         rests = (room > away / _at_least(away, span)) & (term.softness == 0)
         out[term.place[rests]] = term.offset[rests]
-    pull = usual_pull(instance, span)
+    slope = usual_slope(instance, span)
     for wall, own in bounds:
         left = wall.room(signal)
-        rests = own / _at_least(own, pull) > left / _at_least(left, span)
+        rests = own / _at_least(own, slope) > left / _at_least(left, span)
         out[wall.place[rests]] = wall.at[rests]
     held = (out != signal.ravel()).reshape(signal.shape)
     return merged(instance, out.reshape(signal.shape), flow, held)

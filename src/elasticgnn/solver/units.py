@@ -149,7 +149,7 @@ def _checked(prepared: Prepared) -> Prepared:
                 f"{name} must be at most {LARGEST:g} in units of the data where weights are as "
                 f"small as these or bounds keep nodes apart, got {getattr(original, name):g}"
             )
-    if own.terms is not None and own.terms.sparsity >= LARGEST and not _zero_keeps(own.terms):
+    if own.terms is not None and own.terms.sparsity >= LARGEST and not _admits_zero(own.terms):
         assert original.terms is not None
         raise ValueError(
             f"sparsity must be at most {LARGEST:g} in units of the data where 0 is out of bounds, "
@@ -158,7 +158,7 @@ def _checked(prepared: Prepared) -> Prepared:
     return prepared
 
 
-def _zero_keeps(bounds: NodeTerms) -> bool:
+def _admits_zero(bounds: NodeTerms) -> bool:
     return bool((bounds.lower <= 0).all() and (bounds.upper >= 0).all())
 
 

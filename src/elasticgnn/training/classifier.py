@@ -82,10 +82,10 @@ class ElasticGNNClassifier(SettingsByName):
             )
             self.trained_: TrainedModel = self.leaderboard_.winner
             return self
-        self.trained_ = self.fit_as_told(task)
+        self.trained_ = self.fit_own_settings(task)
         return self
 
-    def fit_as_told(self, task: NodeTask) -> TrainedModel:
+    def fit_own_settings(self, task: NodeTask) -> TrainedModel:
         """The model of the estimator's own settings."""
         generator = torch.Generator().manual_seed(self.random_state)
         split = selection_split(task.labels, self.validation_share, generator)

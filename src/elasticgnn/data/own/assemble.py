@@ -130,7 +130,11 @@ def build_graph(
         notes.append(f"{edges.path.name}: {merged} rows name a pair again, weights added up")
     if not bool(total.any()):
         raise ValueError(f"{edges.path} must have a weight above 0, got only 0")
-    alone = len(place) - len(torch.unique(pairs))
+    joins = total > 0
+    idle = int((~joins).sum())
+    if idle:
+        notes.append(f"{edges.path.name}: {idle} edges have weight 0 and join nothing")
+    alone = len(place) - len(torch.unique(pairs[:, joins]))
     if alone:
         notes.append(f"{edges.path.name}: {alone} of {len(place)} nodes have no edge")
     return Graph.from_edge_index(pairs, len(place), total, undirected=True), tuple(notes)

@@ -57,8 +57,8 @@ def moved_apart(start: Array, tail: Array, head: Array) -> Array:
     for epoch in range(EPOCHS):
         rate = 1 - epoch / EPOCHS
         apart = place[tail] - place[head]
-        pull = -2 * apart / (1 + (apart**2).sum(1, keepdims=True))
-        force = gathered(pull, tail, count) - gathered(pull, head, count)
+        attraction = -2 * apart / (1 + (apart**2).sum(1, keepdims=True))
+        force = gathered(attraction, tail, count) - gathered(attraction, head, count)
         other = rng.integers(0, count, (APART, count))
         for k in range(APART):
             away = place - place[other[k]]
