@@ -29,7 +29,7 @@ import contextlib, importlib, sys, warnings
 warnings.simplefilter("ignore")  # our loops are still being compiled
 sys.path.insert(0, "src")
 libraries = "torch", "matplotlib.backends.backend_agg", "matplotlib.figure", "rich.table", "typer"
-for name in (*libraries, "elasticgnn.cli.demo_picture", "elasticgnn.training", "elasticgnn.attack"):
+for name in (*libraries, "elasticgnn.demo.picture", "elasticgnn.training", "elasticgnn.attack"):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
 """

@@ -22,7 +22,7 @@ def test_importing_the_package_loads_no_heavy_library(module):
 
 def test_the_demo_trains_without_slow_imports():
     code = (
-        "import sys\nfrom elasticgnn.cli.demo_trainings import list_cells, train_cell\n"
+        "import sys\nfrom elasticgnn.demo.trainings import list_cells, train_cell\n"
         "cells = {cell.model: cell for cell in list_cells(1, 1, 0)}\n"
         "for cell in cells.values(): train_cell(cell)\n"
         "print([m for m in ('torch_geometric', 'sympy') if m in sys.modules])"
@@ -33,8 +33,8 @@ def test_the_demo_trains_without_slow_imports():
 
 def test_the_demo_starts_its_processes_before_it_loads_torch():
     code = (
-        "import sys, elasticgnn.cli.demo_picture\nfrom elasticgnn.cli import demo_trainings\n"
-        "demo_trainings.list_cells(1, 1, 0)\n"
+        "import sys, elasticgnn.demo.picture\nfrom elasticgnn.demo import trainings\n"
+        "trainings.list_cells(1, 1, 0)\n"
         "print([m for m in ('torch', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

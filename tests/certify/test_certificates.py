@@ -89,6 +89,15 @@ def test_wider_radius_certifies_no_more():
     assert counts[0] > counts[-1]
 
 
+def test_a_radius_counts_only_where_all_smaller_ones_hold(monkeypatch):
+    known = certify(np.array([[990, 10], [700, 300], [500, 500]]), SparseNoise())
+    held = {0: [True, True, False], 1: [True, False, False], 2: [True, True, False]}
+    monkeypatch.setattr(
+        Certificate, "holds", lambda self, additions, deletions: np.array(held[additions])
+    )
+    assert known.radii(2)[0].tolist() == [2, 0, -1]
+
+
 def test_sampled_noise_has_its_chances():
     graph = Graph.from_edges([(0, 1), (1, 2), (2, 3), (0, 5)], num_nodes=6)
     noise = SparseNoise(0.15, 0.4)

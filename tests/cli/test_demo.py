@@ -5,8 +5,8 @@ import json
 import pytest
 
 from command_calls import run
-from elasticgnn.cli import demo_trainings as demo_cells
 from elasticgnn.cli.demo import finished_tables
+from elasticgnn.demo import trainings as demo_cells
 
 
 def test_demo_prints_a_table_and_draws_a_picture(tmp_path, capsys, monkeypatch):

@@ -159,7 +159,7 @@ def forbid_work(monkeypatch) -> None:
         "elasticgnn.attack.attack",
         "elasticgnn.data.load",
         "elasticgnn.training.TrainedModel.load",
-        "elasticgnn.cli.demo_trainings.list_cells",
+        "elasticgnn.demo.trainings.list_cells",
         "elasticgnn.report.build_table",
     )
     for place in places:

@@ -41,6 +41,20 @@ class Certificate:
         other = np.minimum(self.upper, 1 - self.lower)
         return np.asarray(regions.least(self.lower) > regions.most(other) + SLACK)
 
+    def radii(self, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(n,) each: how many additions, and how many deletions, a class survives; -1: none.
+
+        At most `most` are asked for; a radius counts where all smaller ones hold too.
+        """
+        radii = range(most + 1)
+        kinds = ([self.holds(r, 0) for r in radii], [self.holds(0, r) for r in radii])
+        added, removed = (np.logical_and.accumulate(held, axis=0).sum(0) - 1 for held in kinds)
+        return added, removed
+
+    def smoothed_accuracy(self, labels: NDArray[np.int64], nodes: NDArray[np.int64]) -> float:
+        """Share of `nodes` that are right, certified or not."""
+        return float(np.mean(self.label[nodes] == labels[nodes]))
+
     def accuracy(
         self, labels: NDArray[np.int64], nodes: NDArray[np.int64], additions: int, deletions: int
     ) -> float:

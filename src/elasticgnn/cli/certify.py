@@ -162,8 +162,6 @@ def describe(
     known: Certificate, task: NodeTask, nodes: NDArray[Any], radius: int
 ) -> dict[str, Any]:
     """Accuracy of the smoothed model and how much of it is certified, by radius."""
-    import numpy as np
-
     labels = task.labels.numpy()
 
     def accuracy(additions: int, deletions: int) -> float:
@@ -177,7 +175,7 @@ def describe(
         "p_minus": known.noise.p_minus,
         "samples": known.samples,
         "alpha": known.alpha,
-        "smoothed_accuracy": float(np.mean(known.label[nodes] == labels[nodes])),
+        "smoothed_accuracy": known.smoothed_accuracy(labels, nodes),
         "certified": {
             "additions": [accuracy(r, 0) for r in radii],
             "deletions": [accuracy(0, r) for r in radii],
@@ -187,13 +185,10 @@ def describe(
 
 def write(path: Path, known: Certificate, task: NodeTask, radius: int) -> None:
     """One row per node: its class, the bounds, and the largest certified radii (-1: none)."""
-    import numpy as np
-
     from elasticgnn.files import write_whole
     from elasticgnn.training.trained_model import node_names
 
-    added = np.stack([known.holds(r, 0) for r in range(radius + 1)]).sum(0) - 1
-    removed = np.stack([known.holds(0, r) for r in range(radius + 1)]).sum(0) - 1
+    added, removed = known.radii(radius)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)

@@ -16,7 +16,7 @@ from elasticgnn.cli.say import say
 from elasticgnn.extras import optional_imports
 
 if TYPE_CHECKING:
-    from elasticgnn.cli.demo_trainings import Cell, Outcome
+    from elasticgnn.demo.trainings import Cell, Outcome
     from elasticgnn.training.summary import Summary
 
 TITLES = {
@@ -46,8 +46,8 @@ def demo(
     accuracy against the share of damaged edges, and a picture of both.
     Example: elasticgnn demo --runs 4 -o demo.png
     """
-    from elasticgnn.cli.demo_picture import draw
-    from elasticgnn.cli.demo_trainings import DAMAGES, list_cells
+    from elasticgnn.demo.picture import draw
+    from elasticgnn.demo.trainings import DAMAGES, list_cells
     from elasticgnn.files import check_output
 
     if runs < 1 or epochs < 1:
@@ -79,8 +79,8 @@ def finished_tables(
     cells: list[Cell], jobs: int, shown: bool
 ) -> Iterator[tuple[str, dict[str, list[Summary]]]]:
     """Each kind of damage with its table, as soon as its cells are trained."""
-    from elasticgnn.cli.demo_trainings import DAMAGES, tabulate, train_all
     from elasticgnn.cli.progress import progress_bar
+    from elasticgnn.demo.trainings import DAMAGES, tabulate, train_all
 
     results: dict[Cell, Outcome] = {}
     trained = train_all(cells, min(jobs, len(cells)))
@@ -102,7 +102,7 @@ def show(rows: dict[str, list[Summary]], damage: str, runs: int) -> None:
         from rich.console import Console
         from rich.table import Table
 
-    from elasticgnn.cli.demo_trainings import DAMAGES, MODELS
+    from elasticgnn.demo.trainings import DAMAGES, MODELS
 
     table = Table(title=TITLES[damage].format(runs=runs), title_justify="left")
     table.add_column("accuracy in %")

@@ -24,7 +24,7 @@ LABELS = {
 
 def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
     """Writes a PNG: one panel per kind of damage, one line per model with its 95 % interval."""
-    from elasticgnn.cli.demo_trainings import DAMAGES
+    from elasticgnn.demo.trainings import DAMAGES
     from elasticgnn.files import whole_file
 
     figure = new_figure(len(tables), panel=(4.8, 4.4), sharey=True)
@@ -44,7 +44,7 @@ def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
 
 def draw_lines(axes: Any, x: list[float], rows: dict[str, list[Summary]]) -> None:
     """The models of one panel."""
-    from elasticgnn.cli.demo_trainings import MODELS
+    from elasticgnn.demo.trainings import MODELS
 
     for model, summaries in rows.items():
         color, marker, line = STYLES[model]

@@ -1,0 +1,1 @@
+"""What `elasticgnn demo` trains and draws; torch is loaded by the processes that train."""
