@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.keys import edge_keys, pairs_of
 from elasticgnn.operator.flipped import FlipLists
 
 Keys = NDArray[np.int64]
@@ -36,11 +37,10 @@ class SparseNoise:
 
     def sample(self, graph: Graph, count: int, random: np.random.Generator) -> FlipLists:
         """The flips of `count` noisy graphs."""
-        size = graph.num_nodes
-        edges = (graph.tail * size + graph.head).numpy()
+        size, edges = graph.num_nodes, edge_keys(graph).numpy()
         lists = [self.sample_one(edges, size, random) for _ in range(count)]
         keys = torch.from_numpy(np.concatenate([*lists, np.zeros(0, np.int64)]))
-        pairs = torch.stack((keys // max(size, 1), keys % max(size, 1)), 1).int()
+        pairs = torch.stack(pairs_of(keys, size), 1).int()
         first = torch.tensor([0, *(len(one) for one in lists)]).cumsum(0)
         return FlipLists(pairs.contiguous(), first)
 

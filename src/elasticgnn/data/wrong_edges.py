@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.data.task import NodeTask
+from elasticgnn.graph.keys import edge_keys
 
 BLOCK = 4096  # candidates per draw; fixed, so that a larger share keeps the smaller one's edges
 
@@ -39,8 +40,8 @@ def draw_wrong_pairs(task: NodeTask, count: int, generator: torch.Generator) -> 
             f"share must ask for at most {available // 2} edges (half of the free pairs of "
             f"different class), got {count}"
         )
-    n, nodes, graph = task.num_nodes, task.labelled, task.graph
-    taken = set((graph.tail * n + graph.head).tolist())
+    n, nodes = task.num_nodes, task.labelled
+    taken = set(edge_keys(task.graph).tolist())
     chosen: list[tuple[int, int]] = []
     while len(chosen) < count:
         drawn = nodes[torch.randint(len(nodes), (BLOCK, 2), generator=generator)]

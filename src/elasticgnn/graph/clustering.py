@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from elasticgnn.graph.keys import pair_keys
 from elasticgnn.kernels import native
 
 if TYPE_CHECKING:
@@ -40,5 +41,5 @@ def cluster_slots(slots: "Slots") -> ClusteredSlots:
     up = slots.column > node  # the slots of a node that lead up are its edges, in their order
     tail, head = place[node[up]], place[slots.column[up].long()]
     low, high = torch.minimum(tail, head), torch.maximum(tail, head)
-    edge_order = torch.argsort(low * n + high)
+    edge_order = torch.argsort(pair_keys(low, high, n))
     return ClusteredSlots(order, edge_order, build_slots(low[edge_order], high[edge_order], n))

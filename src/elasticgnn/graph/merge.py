@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from elasticgnn.graph.keys import pair_keys, pairs_of
 from elasticgnn.graph.once import all_numbers, is_traced, is_wrapped
 from elasticgnn.kernels import native
 
@@ -60,13 +61,13 @@ def edge_pattern(edge_index: Tensor, num_nodes: int) -> EdgePattern:
     if bool((source == target).any()):
         keep = source != target
         source, target = source[keep], target[keep]
-    key = torch.minimum(source, target) * num_nodes + torch.maximum(source, target)
-    pair, slot = torch.unique(key, return_inverse=True)
-    size, forward = max(num_nodes, 1), source < target
+    low, high = torch.minimum(source, target), torch.maximum(source, target)
+    key, slot = torch.unique(pair_keys(low, high, num_nodes), return_inverse=True)
+    forward = source < target
     ones = torch.ones(len(source), dtype=torch.float64, device=source.device)
-    counts = _sums(ones, slot, forward, len(pair))
+    counts = _sums(ones, slot, forward, len(key))
     is_simple = bool((counts == 1).all())
-    return EdgePattern(pair // size, pair % size, keep, slot, forward, counts, is_simple)
+    return EdgePattern(*pairs_of(key, num_nodes), keep, slot, forward, counts, is_simple)
 
 
 def _counted_pattern(source: Tensor, target: Tensor, num_nodes: int) -> EdgePattern:

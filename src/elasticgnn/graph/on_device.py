@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.checks import INT32_LIMIT
+from elasticgnn.graph.keys import pairs_of
 from elasticgnn.graph.merge import Edges
 
 NO_EDGE = torch.iinfo(torch.int64).max  # the key of a self-loop, behind all others
@@ -57,9 +58,8 @@ def edges_on_device(
     least, most, edges, wrong, unit, nodes = answer.tolist()  # the synchronisation
     if wrong or least < 0 or most >= nodes or nodes > INT32_LIMIT:
         return None
-    found = pairs[:edges]
-    kept = Edges(found // nodes, found % nodes, merged[:edges])
-    return Built(kept, nodes, bool(unit) and not merged.requires_grad)
+    found = Edges(*pairs_of(pairs[:edges], nodes), merged[:edges])
+    return Built(found, nodes, bool(unit) and not merged.requires_grad)
 
 
 def _direction_sums(

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.checks import check_weight
+from elasticgnn.graph.keys import edge_keys, pair_keys, pairs_of
 from elasticgnn.graph.merge import Edges
 
 if TYPE_CHECKING:
@@ -89,17 +90,16 @@ def with_edges_flipped(graph: "Graph", pairs: Tensor) -> "Graph":
         raise ValueError(f"pairs must name nodes in [0, {graph.num_nodes})")
     if bool((low == high).any()):
         raise ValueError("pairs must join two different nodes")
-    flipped = low * graph.num_nodes + high
+    flipped = pair_keys(low, high, graph.num_nodes)
     if len(torch.unique(flipped)) != len(flipped):
         raise ValueError("pairs must be distinct")
-    present = graph._tail * graph.num_nodes + graph._head
+    present = edge_keys(graph)
     keep, new = ~torch.isin(present, flipped), ~torch.isin(flipped, present)
     key = torch.cat([present[keep], flipped[new]])
     weight = torch.cat([graph._weight[keep], graph._weight.new_ones(int(new.sum()))])
     order = torch.argsort(key)
     key, weight = key[order], weight[order]
-    size = max(graph.num_nodes, 1)
-    return _like(graph, Edges(key // size, key % size, weight), graph.num_nodes)
+    return _like(graph, Edges(*pairs_of(key, graph.num_nodes), weight), graph.num_nodes)
 
 
 def _like(graph: "Graph", edges: Edges, num_nodes: int) -> "Graph":

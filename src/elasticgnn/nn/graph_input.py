@@ -11,6 +11,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from elasticgnn.graph import Graph
 from elasticgnn.graph.checks import check_edge_index, check_num_nodes, check_weight
 from elasticgnn.graph.convert import torch_sparse_arrays
+from elasticgnn.graph.keys import edge_keys, pair_keys
 from elasticgnn.graph.merge import EdgePattern, Edges, edge_pattern, merged_weight
 from elasticgnn.graph.once import is_traced, lasting
 from elasticgnn.nn.device_input import device_graph
@@ -78,8 +79,7 @@ def merged_values(graph: Graph, edge_index: Any, values: Tensor, name: str) -> T
         raise ValueError(f"{name} must come with a Graph or an edge_index, got a sparse matrix")
     check_weight(values, edge_index.shape[1], name)
     low, high = edge_index.long().sort(0).values
-    known = graph._tail * graph.num_nodes + graph._head
-    slot = torch.searchsorted(known, low * graph.num_nodes + high)
+    slot = torch.searchsorted(edge_keys(graph), pair_keys(low, high, graph.num_nodes))
     slot = torch.where(low == high, graph.num_edges, slot)  # self-loops go behind the last edge
     total = values.new_zeros(2, graph.num_edges + 1)
     total = total.index_add(1, slot, torch.stack([values, torch.ones_like(values)]))[:, :-1]

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.keys import pairs_of
 from elasticgnn.kernels import native
 from elasticgnn.operator.kernel_call import address, form_number
 from elasticgnn.problem import ElasticPenalty
@@ -30,7 +31,7 @@ class FlipLists:
     @classmethod
     def from_keys(cls, keys: Tensor, num_nodes: int) -> "FlipLists":
         """Rows of `keys` (lists, flips), tail * num_nodes + head each, as lists of equal length."""
-        pairs = torch.stack((keys // num_nodes, keys % num_nodes), dim=-1).view(-1, 2).int()
+        pairs = torch.stack(pairs_of(keys, num_nodes), dim=-1).view(-1, 2).int()
         return cls(pairs, torch.arange(len(keys) + 1) * keys.shape[1])
 
     def __len__(self) -> int:

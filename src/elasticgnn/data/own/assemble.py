@@ -28,6 +28,7 @@ from elasticgnn.data.own.telling import telling_columns
 from elasticgnn.data.task import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
+from elasticgnn.graph.keys import pair_keys, pairs_of
 
 LARGE = 100.0  # features beyond this are worth a note
 
@@ -148,8 +149,8 @@ def merge_rows(index: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, int]:
     """
     low, high = index.min(0).values, index.max(0).values
     size = int(high.max()) + 1
-    key, slot = torch.unique(low * size + high, return_inverse=True)
-    pairs = torch.stack([key // size, key % size])
+    key, slot = torch.unique(pair_keys(low, high, size), return_inverse=True)
+    pairs = torch.stack(pairs_of(key, size))
     direction = (index[0] < index[1]).long()
     total = torch.zeros(2, pairs.shape[1], dtype=torch.float64)
     total.index_put_((direction, slot), weight, accumulate=True)
