@@ -4,6 +4,8 @@ docs/architecture.md lists ten plausible changes, the files that each touches, a
 """
 
 import ast
+import dataclasses
+import inspect
 import re
 from pathlib import Path
 
@@ -15,9 +17,12 @@ import elasticgnn
 from elasticgnn import nn
 from elasticgnn.attack.methods import METHODS
 from elasticgnn.cli.__main__ import COMMANDS, build_app
+from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH
 from elasticgnn.data.catalogue import catalogue
+from elasticgnn.experiment import Setting
 from elasticgnn.nn.settings import MODEL_NAMES, ModelSettings
 from elasticgnn.operator.routes import ROUTES
+from elasticgnn.training import ElasticGNNClassifier, Run, TrainingPlan
 from elasticgnn.training.tuning.metrics import METRICS, NUMBER_METRICS, SHARES
 
 PACKAGE = Path(elasticgnn.__file__).parent
@@ -40,6 +45,48 @@ def test_every_model_can_be_built_and_is_offered(name):
     model = nn.build_model(ModelSettings(name, hidden_channels=16), 4, 3, generator)
     assert type(model).__name__ in vars(nn)
     assert name in words(help_of("train", "model"))
+
+
+def defaults_of(entrance: type) -> dict[str, object]:
+    """Defaults by name, as the models and the plan call them."""
+    found = {
+        name: parameter.default
+        for name, parameter in inspect.signature(entrance).parameters.items()
+        if parameter.default is not parameter.empty
+    }
+    return found | {"steps": found["K"]} if "K" in found else found
+
+
+@pytest.mark.parametrize(
+    "entrance",
+    [Run, Setting, ElasticGNNClassifier, nn.ElasticGNN, nn.EMP, nn.APPNP, nn.GAT, nn.MLP],
+)
+def test_every_entrance_has_the_same_defaults(entrance):
+    fields = (*dataclasses.fields(ModelSettings), *dataclasses.fields(TrainingPlan))
+    usual = {field.name: field.default for field in fields}
+    found = defaults_of(entrance)
+    own = {"patience"}  # the classifier holds out validation nodes of its own to stop by
+    if entrance is ElasticGNNClassifier:
+        own |= {"lambda1", "lambda2"}
+        assert found["lambda1"] == found["lambda2"] == OWN_STRENGTH
+    if entrance is nn.ElasticGNN:
+        own |= {"lambda1", "lambda2", "norm"}  # None: those of its penalty
+    if entrance is nn.EMP:
+        own.add("dropout")  # of edges, and none
+    shared = usual.keys() & found.keys() - own
+    assert {name: found[name] for name in shared} == {name: usual[name] for name in shared}
+
+
+def test_train_has_the_defaults_of_settings_and_plan():
+    tree = typer.main.get_command(build_app()).commands["train"]
+    found = {parameter.name: parameter.default for parameter in tree.params}
+    settings, plan = ModelSettings(), TrainingPlan()
+    for name in ("steps", "alpha", "dropout", "norm", "concavity"):
+        assert found[name] == getattr(settings, name), name
+    for name in ("learning_rate", "weight_decay", "epochs", "patience"):
+        assert found[name] == getattr(plan, name), name
+    assert (found["model"], found["hidden"]) == (settings.name, settings.hidden_channels)
+    assert settings.lambda1 == settings.lambda2 == PAPER_STRENGTH
 
 
 @pytest.mark.parametrize(("command", "option"), [("attack", "method"), ("robustness", "attacks")])
