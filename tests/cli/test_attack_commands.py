@@ -14,6 +14,7 @@ from elasticgnn.attack import load_perturbation
 from elasticgnn.attack.victim import Victim
 from elasticgnn.cli import attack as attack_module
 from elasticgnn.cli import inspect as inspect_module
+from elasticgnn.cli import report as report_module
 from elasticgnn.cli import robustness as robustness_module
 from elasticgnn.data import read_task, share_split
 from elasticgnn.nn import ModelSettings
@@ -38,7 +39,7 @@ def own(folder):
 @pytest.fixture
 def run():
     app = typer.Typer()
-    for module in (attack_module, inspect_module, robustness_module):
+    for module in (attack_module, inspect_module, robustness_module, report_module):
         module.register(app)
 
     def call(*words):
@@ -235,9 +236,27 @@ def test_robustness_shows_transfer_adaptive_and_worst_rows(run, monkeypatch, tmp
     assert ("gcn", "all", "worst") in seen
     assert (tmp_path / "plot.png").stat().st_size > 1000
     again = run(*words)
-    assert "seed 0, " not in again.stderr  # all rows were there; training is told as "seed 0: "
+    assert "seed 0" not in again.stderr  # all rows were there, so nothing was trained
     assert "worst" in again.stdout
     assert "20 %" in again.stdout
+    run(*words, "--report", tmp_path / "page.html")
+    stored = run("report", "--rows", tmp_path / "rows", "-o", tmp_path / "stored.html")
+    assert stored.exit_code == 0
+    for name in ("page.html", "stored.html"):
+        text = (tmp_path / name).read_text()
+        assert "<svg" in text
+        assert "flips found through" in text
+    matrix = json.loads(run(*words, "--json").stdout)["transfer_matrix"]
+    assert {(cell["source"], cell["model"]) for cell in matrix} >= {("gcn", "mlp"), ("", "elastic")}
+
+
+def test_pages_about_attacks_refuse_what_belongs_to_other_pages(run, tmp_path):
+    with pytest.raises(ValueError, match="rows must be a folder with rows"):
+        run("report", "--rows", tmp_path, "-o", tmp_path / "p.html")
+    with pytest.raises(ValueError, match="--quick must be given for a page about studies only"):
+        run("report", "--rows", tmp_path, "--quick", "-o", tmp_path / "p.html")
+    with pytest.raises(ValueError, match="--rows must be given for a page about attacks only"):
+        run("report", tmp_path / "m.st", "--rows", tmp_path, "-o", tmp_path / "p.html")
 
 
 def test_own_files_and_a_foreign_module_are_compared(files, run, tmp_path, monkeypatch):
@@ -254,7 +273,11 @@ def test_own_files_and_a_foreign_module_are_compared(files, run, tmp_path, monke
     monkeypatch.syspath_prepend(tmp_path)
     words = ["robustness", *own(files), "--models", "gcn", "--defence", "my_defence:Mine"]
     words += ["--attacks", "prbcd,eva", "--rates", "0.2", *QUICK, "--json"]
-    facts = json.loads(run(*words).stdout)
+    words += ["--rows", tmp_path / "rows"]
+    first = run(*words)
+    facts = json.loads(first.stdout)
+    assert "my_defence:Mine hands back no gradient" in first.stderr
+    assert run(*words).stderr == ""  # which is not asked for again
     seen = {(o["model"], o["attack"], o["mode"]) for o in facts["outcomes"]}
     assert ("my_defence:Mine", "prbcd", "transfer") in seen
     assert ("my_defence:Mine", "prbcd", "adaptive") not in seen  # it hands back no gradient

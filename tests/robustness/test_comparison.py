@@ -20,11 +20,13 @@ from elasticgnn.attack.victim import Victim
 from elasticgnn.data import load
 from elasticgnn.nn import ModelSettings
 from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes, read_contestant
+from elasticgnn.robustness.contest import without_nodes
 from elasticgnn.robustness.contestant import with_dropouts
 from elasticgnn.robustness.local import pick_targets
+from elasticgnn.robustness.other_kinds import fed
+from elasticgnn.robustness.outcome import table
 from elasticgnn.robustness.presence import as_presence
 from elasticgnn.robustness.routes import gradient_routes, poisoning_routes
-from elasticgnn.robustness.run import without_nodes
 from elasticgnn.robustness.store import Row, Rows
 from elasticgnn.training import TrainingPlan
 
@@ -121,7 +123,7 @@ def test_a_stopped_comparison_goes_on_and_repeats_nothing(tmp_path):
     assert {row.key: row.accuracy for row in resumed} == {row.key: row.accuracy for row in whole}
     again = []
     measure_robustness(task, given, Rows(path), again.append)
-    assert again == trainings
+    assert again == []  # nothing is missing, so nothing is trained
     readable = [line for line in path.read_text().splitlines() if line != lines[4][:30]]
     assert all(json.loads(line) for line in readable)
 
@@ -151,6 +153,54 @@ def test_local_targets_have_the_degrees_wanted_and_are_attacked_alone():
     given = plan("gcn,mlp", protocol="local", attacks=("prbcd",), rates=(0.5, 2.0), targets=4)
     found = by_mode(outcomes(measure_robustness(task, given).rows()))
     assert found["gcn", "prbcd", "worst", 2.0] <= found["gcn", "prbcd", "worst", 0.5]
+
+
+@pytest.mark.parametrize("protocol", ["local", "poisoning"])
+def test_models_without_edges_stand_in_the_table_where_nobody_can_attack_them(protocol):
+    given = plan("gcn,mlp", protocol=protocol, attacks=("prbcd",), rates=(0.5,), targets=4)
+    found = by_mode(outcomes(measure_robustness(planted_task(), given).rows()))
+    assert found["mlp", "prbcd", "worst", 0.5] == found["mlp", "all", "clean", 0.0]
+
+
+def test_words_are_flipped_through_every_model_and_hurt_their_own_most():
+    given = plan("gcn,mlp,jaccard", attacks=("features",), rates=(0.3,))
+    rows = measure_robustness(planted_task(), given).rows()
+    found = {row.source: row.accuracy for row in rows}
+    assert {row.source for row in rows if row.rate > 0} == {"gcn", "mlp", "jaccard"}
+    for model in ("gcn", "mlp"):
+        assert found[model][model] < found[""][model]  # the clean row
+        assert found[model][model] <= min(each[model] for each in found.values()) + 0.05
+
+
+def test_jaccard_compares_the_words_that_are_there_after_they_are_flipped():
+    task = planted_task()
+    model = read_contestant("jaccard", ModelSettings()).untrained(task, torch.Generator())
+    blank = replace(task, features=torch.zeros(task.num_nodes, task.num_features))
+    assert bool(model.similar.any())
+    assert not bool(fed(model, blank).similar.any())
+    assert bool(model.similar.any())
+
+
+def test_flipped_labels_are_trained_with_and_test_nodes_keep_theirs():
+    given = plan("gcn,mlp", protocol="poisoning", attacks=("labels",), rates=(0.5, 1.0))
+    rows = measure_robustness(planted_task(), given).rows()
+    left = {row.rate: row for row in rows}
+    assert set(left[0.5].accuracy) == {"gcn", "mlp"}
+    assert left[1.0].flips == len(fixed_or_drawn(planted_task(), 0).train)
+    assert left[1.0].accuracy["gcn"] < 0.5 < left[0.0].accuracy["gcn"]
+
+
+def test_cost_stands_beside_accuracy():
+    rows = [
+        Row("evasion", 0, 0.0, "none", "", "", {"a": 0.9}, 0, 0.1, {"a": 4.0}),
+        Row("evasion", 0, 0.1, "prbcd", "a", "itself", {"a": 0.7}, 5, 2.0),
+        Row("evasion", 0, 0.1, "prbcd", "a", "convex", {"a": 0.6}, 5, 3.0),
+        Row("evasion", 1, 0.1, "prbcd", "a", "itself", {"a": 0.7}, 5, 7.0),
+    ]
+    found = {(one.mode, one.rate): one.seconds for one in outcomes(rows)}
+    assert found == {("clean", 0.0): 4.0, ("adaptive", 0.1): 6.0, ("worst", 0.1): 6.0}
+    assert table(outcomes(rows))[0].split()[-1] == "seconds"
+    assert table(outcomes(rows))[-1].split()[-1] == "6.0"
 
 
 def test_clean_accuracy_of_local_attacks_is_that_of_the_targets():
@@ -257,9 +307,20 @@ def test_a_seed_that_was_not_attacked_at_a_rate_does_not_count_there():
         ({"attacks": ("metattack",)}, "attacks must fit protocol"),
         ({"attacks": ("eva",), "protocol": "poisoning"}, "attacks must fit protocol"),
         ({"rates": (-1.0,)}, "rates must be numbers"),
+        ({"rates": (float("inf"),)}, "rates must be numbers"),
+        ({"targets": 0}, "targets must be >= 1"),
+        ({"attacks": ("labels",)}, "attacks must fit protocol"),
+        ({"attacks": ("features",), "protocol": "local"}, "attacks must fit protocol"),
+        ({"attacks": ("labels",), "protocol": "poisoning", "rates": (2.0,)}, "rates must be at"),
         ({"seeds": ()}, "plan must have models"),
     ],
 )
 def test_plans_that_make_no_sense_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         plan("gcn", **options)
+
+
+def test_penalties_that_make_no_sense_are_refused_before_any_training():
+    with pytest.raises(ValueError, match="lambda1 must be a number >= 0"):
+        read_contestant("elastic", ModelSettings(lambda1=-1.0))
+    assert read_contestant("gcn", ModelSettings(lambda1=-1.0)).name == "gcn"  # has no penalty

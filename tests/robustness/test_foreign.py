@@ -1,9 +1,12 @@
 """Modules of others: what they do wrong is said of them, in one line."""
 
+import sys
+
 import pytest
 import torch
 
 from attack.small_task import planted_split, planted_task
+from elasticgnn.robustness import RobustnessPlan
 from elasticgnn.robustness.foreign import read_foreign
 from elasticgnn.training import TrainingPlan
 
@@ -111,3 +114,14 @@ def test_a_module_that_fits_is_trained(module):
     plan = TrainingPlan(epochs=2)
     model = read_foreign("of_others:Good").train(TASK, planted_split(TASK), plan, 0)
     assert not model.training
+
+
+def test_a_module_that_changed_has_rows_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    path, digests = tmp_path / "changing_defence.py", []
+    for text in (MODULE, MODULE.replace("self.linear(x)", "2 * self.linear(x)")):
+        path.write_text(text)
+        monkeypatch.delitem(sys.modules, "changing_defence", raising=False)
+        plan = RobustnessPlan((read_foreign("changing_defence:Good"),))
+        digests.append(plan.digest(TASK))
+    assert digests[0] != digests[1]

@@ -63,6 +63,8 @@ def test_a_link_in_the_place_of_the_rows_is_not_written_through(tmp_path):
         {"seed": None},
         {"seed": 0.5},
         {"flips": True},
+        {"training": 3},
+        {"training": {"gcn": "x"}},
         {"source": [1]},
         {"more": 1},
     ],

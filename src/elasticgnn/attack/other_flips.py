@@ -44,9 +44,8 @@ def flip_features(task: NodeTask, nodes: Tensor, flips: int, model: nn.Module) -
     >>> int((changed.features != words.features).sum())
     4
     """
+    check_presence(task)
     dense = dense_features(task)
-    if bool(((dense != 0) & (dense != 1)).any()):
-        raise ValueError("features must be 0 or 1 to be flipped, got other values")
     if flips < 0:
         raise ValueError(f"flips must be >= 0, got {flips}")
     free = torch.zeros_like(dense, dtype=torch.bool)
@@ -59,6 +58,13 @@ def flip_features(task: NodeTask, nodes: Tensor, flips: int, model: nn.Module) -
         free.view(-1)[chosen] = False
         done += len(chosen)
     return with_features(task, dense)
+
+
+def check_presence(task: NodeTask) -> None:
+    """Refuses features that cannot be flipped."""
+    dense = dense_features(task)
+    if bool(((dense != 0) & (dense != 1)).any()):
+        raise ValueError("features must be 0 or 1 to be flipped, got other values")
 
 
 def best_entries(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from elasticgnn.training import TrainedModel
 
 STUDY_OPTIONS = ("results", "study", "attack", "quick")
+ROWS_OPTIONS = ("rows",)
 MODEL_OPTIONS = ("features", "labels", "data_root", "plot")
 
 
@@ -51,6 +52,9 @@ def report(
     quick: Annotated[
         bool, typer.Option("--quick", help="studies: results of --quick runs")
     ] = False,
+    rows: Annotated[
+        Path | None, typer.Option(help="folder of `robustness --rows`: a page about those")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
     *,
     layout: TableLayout,
@@ -58,7 +62,8 @@ def report(
     """One HTML file: about a trained model (MODEL given), or about all stored studies.
 
     A model's page has its worth on nodes kept away, what it says of every node, suspicious edges,
-    and the graph to click through. The studies' page has every table beside the paper's.
+    and the graph to click through. The studies' page has every table beside the paper's. With
+    --rows it is about attacks: pictures, tables and transfer matrices of stored comparisons.
     Example: elasticgnn report m.st edges.csv --features features.csv --labels labels.csv -o m.html
     """
     from elasticgnn.files import check_folder, check_output, check_picture
@@ -68,8 +73,15 @@ def report(
         check_output(output, inputs=(model, edges, features, labels, attack))
     if plot is not None:
         check_picture(plot, "plot")
-    check_options(context, STUDY_OPTIONS if model is not None else MODEL_OPTIONS, model)
     if model is not None:
+        check_options(context, STUDY_OPTIONS, "a page about studies")
+        check_options(context, ROWS_OPTIONS, "a page about attacks")
+    else:
+        check_options(context, MODEL_OPTIONS, "a page about a model")
+    if rows is not None:
+        check_options(context, STUDY_OPTIONS, "a page about studies")
+        write_about_rows(rows, output)
+    elif model is not None:
         write_about_model(model, edges, features, labels, data_root, layout, output, plot)
     else:
         write_about_studies(results, study, attack, quick, output)
@@ -78,14 +90,13 @@ def report(
     say(text if as_json else f"wrote {output} ({size / 1e6:.1f} MB)")
 
 
-def check_options(context: typer.Context, strange: tuple[str, ...], model: Path | None) -> None:
-    """Refuses options of the other kind of page, which would be silently without effect."""
-    kind = "a page about studies" if model is not None else "a page about a model"
+def check_options(context: typer.Context, strange: tuple[str, ...], kind: str) -> None:
+    """Refuses options of another kind of page, which would be silently without effect."""
     for option in strange:
         source = context.get_parameter_source(option)
         if source is not None and source.name != "DEFAULT":
             name = option.replace("_", "-")
-            raise ValueError(f"--{name} must be given for {kind} only, got it for the other")
+            raise ValueError(f"--{name} must be given for {kind} only, got it for another")
 
 
 def write_about_model(
@@ -124,6 +135,17 @@ def write_page_of(
     write_model_page(findings, output)
     if plot is not None:
         save_worth(findings, plot)
+
+
+def write_about_rows(folder: Path, output: Path) -> None:
+    """The comparisons whose rows `robustness --rows` has stored."""
+    from elasticgnn.robustness.page import write_page
+    from elasticgnn.robustness.store import read_rows
+
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise ValueError(f"rows must be a folder with rows of `robustness --rows`, got {folder}")
+    write_page([(path.stem, list(read_rows(path))) for path in files], output)
 
 
 def write_about_studies(

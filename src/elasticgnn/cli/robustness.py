@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.nn import ModelSettings
-    from elasticgnn.robustness import Contestant, Outcome, RobustnessPlan
+    from elasticgnn.robustness import Contestant, RobustnessPlan
     from elasticgnn.robustness.store import Rows
 
 
@@ -48,11 +48,12 @@ def robustness(
     attacks: Annotated[
         str,
         typer.Option(
-            help="of prbcd, grbcd, pgd, lrbcd, eva, metattack, random, dice; shipped: the attacked "
+            help="of prbcd, grbcd, pgd, lrbcd, eva, metattack, random, dice; features, labels: "
+            "flips of words (--binary) and of training labels (poisoning); shipped: the attacked "
             "graphs of the package (cora --binary, rates 0.05 and 0.25, seeds 0 and 1)"
         ),
     ] = "prbcd",
-    rates: Annotated[str, typer.Option(help="shares of the edges, or of a degree")] = (
+    rates: Annotated[str, typer.Option(help="shares of the edges, degree, words or labels")] = (
         "0.05,0.1,0.15,0.25"
     ),
     seeds: Annotated[int, typer.Option(help="splits, trainings and attacks")] = 3,
@@ -83,6 +84,9 @@ def robustness(
         Path | None, typer.Option(help="folder of rows: what is there is not measured again")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="picture file (PNG, SVG, PDF)")] = None,
+    page: Annotated[
+        Path | None, typer.Option("--report", help="HTML page: picture, tables, transfer matrix")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
     *,
     layout: TableLayout,
@@ -90,21 +94,25 @@ def robustness(
     """Attacks each model through itself and through all others; "worst" is the row to believe.
 
     The table has a row for each attack, mode (adaptive: through itself; worst: of all) and model,
-    and a column for each rate. Own graphs go in as for `train`: --edges, --features, --labels.
+    a column for each rate, and the processor seconds of the attacks of a seed. Own graphs go in as
+    for `train`: --edges, --features, --labels. `elasticgnn report --rows` shows stored rows.
     Example: elasticgnn robustness cora --models elastic,gcn --rates 0.1 --seeds 1 --rows rows/
     """
     from elasticgnn.attack.perturbation import component_task
     from elasticgnn.cli.attack import as_fed, left_out
     from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read
-    from elasticgnn.files import check_folder, check_picture
+    from elasticgnn.files import check_folder, check_output, check_picture
     from elasticgnn.nn import ModelSettings
-    from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes
+    from elasticgnn.robustness import RobustnessPlan, measure_robustness
+    from elasticgnn.robustness.page import write_page
     from elasticgnn.robustness.plan import quick
     from elasticgnn.robustness.presence import as_presence
     from elasticgnn.training import TrainingPlan
 
     if plot is not None:
         check_picture(plot, "plot")
+    if page is not None:
+        check_output(page, inputs=(edges, features, labels))
     if rows is not None:
         check_folder(rows, "rows")
     if seeds < 1:
@@ -134,7 +142,9 @@ def robustness(
     task = component_task(whole)
     say_notes([*whole.notes, *left_out(whole, task)])
     found = measure_robustness(task, plan, stored(plan, task, rows), say_aside)
-    report(outcomes(found.rows()), task, plot, as_json)
+    if page is not None:
+        write_page([(task.name, found.rows())], page)
+    report(found, task, plot, as_json)
 
 
 def contestants(
@@ -162,16 +172,20 @@ def stored(plan: RobustnessPlan, task: NodeTask, folder: Path | None) -> Rows:
     return Rows(folder / f"{plan.protocol}-{plan.digest(task)}.jsonl")
 
 
-def report(found: tuple[Outcome, ...], task: NodeTask, plot: Path | None, as_json: bool) -> None:
+def report(rows: Rows, task: NodeTask, plot: Path | None, as_json: bool) -> None:
     """Prints the table of accuracies, or one JSON object; draws the picture if asked."""
-    from elasticgnn.robustness import table
+    from elasticgnn.robustness import outcomes, table
+    from elasticgnn.robustness.matrix import transfer_matrix
 
+    found = outcomes(rows.rows())
     if plot is not None:
         from elasticgnn.robustness.plot import plot_robustness
 
         plot_robustness(found, plot, task.name)
     if as_json:
-        say(json.dumps({"data": task.name, "outcomes": [asdict(o) for o in found]}))
+        facts: dict[str, Any] = {"data": task.name, "outcomes": [asdict(one) for one in found]}
+        facts["transfer_matrix"] = [asdict(one) for one in transfer_matrix(rows.rows())]
+        say(json.dumps(facts))
         return
     say("\n".join(table(found)))
 

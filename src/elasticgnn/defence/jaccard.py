@@ -38,7 +38,13 @@ class Jaccard(TwoLayers):
         super().__init__(int(features.shape[1]), hidden_channels, out_channels, dropout)
         if features.shape[0] > MOST_NODES:
             raise ValueError(f"features must have at most {MOST_NODES} rows for this defence")
-        self.register_buffer("similar", overlap(features) >= least, persistent=False)
+        self.least = least
+        self.register_buffer("similar", torch.zeros(0, 0, dtype=torch.bool), persistent=False)
+        self.compare(features)
+
+    def compare(self, features: Tensor | SparseFeatures) -> None:
+        """Takes the nodes for as alike as these features are."""
+        self.similar = overlap(features) >= self.least
 
     def cleaned(self, graph: Graph) -> Graph:
         """The graph without the edges whose ends share too few features."""

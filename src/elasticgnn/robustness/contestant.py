@@ -53,6 +53,7 @@ class Contestant:
     finish: Finish | None = None
     adversarial: bool = False
     variants: tuple[Contestant, ...] = ()  # other settings, among which validation nodes choose
+    source: str = ""  # of somebody else's module: a digest of its file
 
     def untrained(self, task: NodeTask, generator: torch.Generator) -> nn.Module:
         """A freshly initialised model."""
@@ -121,6 +122,8 @@ def read_contestant(text: str, base: ModelSettings) -> Contestant:
     for field, part in zip(("lambda1", "lambda2", "concavity"), parts[1:], strict=False):
         options[field] = read_number(part, text)
     settings = replace(base, name=name, **options)
+    if name == "elastic":  # what the network would refuse is refused before the first training
+        ElasticPenalty(settings.lambda1, settings.lambda2, settings.norm, settings.concavity)
     return Contestant(text, settings, finish=finishing(other, text))
 
 

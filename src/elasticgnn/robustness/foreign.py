@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -27,8 +30,18 @@ def read_foreign(spec: str) -> Contestant:
     rule = "must be a class that can be imported"
     kind = attempt(spec, rule, lambda: getattr(importlib.import_module(module), attribute))
     return Contestant(
-        spec, ModelSettings(), lambda task: build(spec, kind, task), lambda m: settled(spec, m)
+        spec,
+        ModelSettings(),
+        lambda task: build(spec, kind, task),
+        lambda m: settled(spec, m),
+        source=digest_of(module),
     )
+
+
+def digest_of(module: str) -> str:
+    """Names what the module's file says now, so that its rows are measured anew when it changes."""
+    path = getattr(sys.modules[module], "__file__", None)
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] if path else ""
 
 
 def attempt(spec: str, rule: str, work: Callable[[], Any]) -> Any:

@@ -16,7 +16,8 @@ class Outcome:
     mode: "clean"; "transfer", the worst over flips found through other models or none; "adaptive",
     over those through itself and its neighbours; "worst", over all, and over none: an attacker may
     leave the graph alone. Flips of smaller budgets count; a seed without a row at the very rate,
-    as an interrupted comparison leaves it, does not.
+    as an interrupted comparison leaves it, does not. seconds: processor time of a seed, of the
+    training ("clean") or of the attacks at this very rate, predictions and retrainings included.
 
     >>> from elasticgnn.robustness import Outcome
     >>> outcome = Outcome("gcn", "prbcd", "adaptive", 0.05, (0.5, 0.7))
@@ -29,6 +30,7 @@ class Outcome:
     mode: str
     rate: float
     accuracy: tuple[float, ...]
+    seconds: float = 0.0
 
     @property
     def mean(self) -> float:
@@ -52,17 +54,21 @@ def outcomes(rows: Iterable[Row]) -> tuple[Outcome, ...]:
     models = list(dict.fromkeys(name for row in rows for name in row.accuracy))
     attacks = list(dict.fromkeys(row.attack for row in rows if row.rate > 0))
     rates = sorted({row.rate for row in rows if row.rate > 0})
-    found = []
+    found = list[Outcome]()
     for model in models:
         clean = by_seed(row for row in rows if row.rate == 0 and model in row.accuracy)
-        found += [Outcome(model, "all", "clean", 0.0, lowest(clean, model))] if clean else []
+        if clean:
+            cost = fmean(row.training.get(model, 0.0) for part in clean.values() for row in part)
+            found.append(Outcome(model, "all", "clean", 0.0, lowest(clean, model), cost))
         for attack in [*attacks, "all"] if len(attacks) > 1 else attacks:
             kinds = (attack, "none") if attack != "all" else (*attacks, "none")
             mine = [row for row in rows if model in row.accuracy and row.attack in kinds]
             for mode in MODES:
                 for rate in rates:
-                    values = lowest(up_to(mine, model, mode, rate), model)
-                    found += [Outcome(model, attack, mode, rate, values)] if values else []
+                    part = up_to(mine, model, mode, rate)
+                    if part:
+                        values, cost = lowest(part, model), seconds_at(part, rate)
+                        found.append(Outcome(model, attack, mode, rate, values, cost))
     return tuple(found)
 
 
@@ -86,6 +92,11 @@ def by_seed(rows: Iterable[Row]) -> dict[int, list[Row]]:
     return found
 
 
+def seconds_at(rows: dict[int, list[Row]], rate: float) -> float:
+    """Processor time of the rows at `rate`, mean over the seeds."""
+    return fmean(sum(row.seconds for row in part if row.rate == rate) for part in rows.values())
+
+
 def lowest(rows: dict[int, list[Row]], model: str) -> tuple[float, ...]:
     """Per seed the least that any of its rows leaves."""
     return tuple(min(r.accuracy[model] for r in part) for _, part in sorted(rows.items()))
@@ -93,6 +104,8 @@ def lowest(rows: dict[int, list[Row]], model: str) -> tuple[float, ...]:
 
 def table(found: Sequence[Outcome]) -> list[str]:
     """Lines of plain text: one per attack, mode and model, the rates as columns.
+
+    The last column is the processor time of the attacks of a seed at all rates.
 
     >>> from elasticgnn.robustness import Outcome, table
     >>> len(table([Outcome("gcn", "prbcd", "adaptive", 0.05, (0.5, 0.7))])) > 0
@@ -105,10 +118,12 @@ def table(found: Sequence[Outcome]) -> list[str]:
         if each.mode != "clean":
             lines.setdefault((each.attack, each.mode, each.model), {})[each.rate] = each
     width = max([len("model"), *(len(model) for _, _, model in lines)])
-    text = [f"{'attack':<10} {'mode':<9} {'model':<{width}}" + cells(["0 %", *percents(rates)])]
+    heads = ["0 %", *percents(rates), "seconds"]
+    text = [f"{'attack':<10} {'mode':<9} {'model':<{width}}" + cells(heads)]
     for (attack, mode, model), by_rate in sorted(lines.items()):
-        row = [clean.get(model), *(by_rate.get(rate) for rate in rates)]
-        text.append(f"{attack:<10} {mode:<9} {model:<{width}}" + cells([said(one) for one in row]))
+        row = [said(one) for one in (clean.get(model), *(by_rate.get(rate) for rate in rates))]
+        cost = f"{sum(one.seconds for one in by_rate.values()):.1f}"
+        text.append(f"{attack:<10} {mode:<9} {model:<{width}}" + cells([*row, cost]))
     return text
 
 

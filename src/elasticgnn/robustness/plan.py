@@ -1,6 +1,7 @@
 """What to run: models, attacks, budgets, seeds, and how hard each attack tries."""
 
 import hashlib
+import math
 from dataclasses import asdict, dataclass, field, replace
 
 from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSettings, Retraining
@@ -11,6 +12,7 @@ from elasticgnn.training import TrainingPlan
 
 PROTOCOLS = ("evasion", "inductive", "poisoning", "local")
 SHIPPED = "shipped"  # the attacked graphs that come with the package: transfer without a search
+OTHER_KINDS = ("features", "labels")  # of flips: words at prediction, training labels
 DEGREES = ((1, 1), (2, 2), (3, 3), (5, 5), (8, 10), (15, 25))  # classes of local targets
 
 
@@ -44,14 +46,16 @@ class RobustnessPlan:
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise ValueError(f"protocol must be one of {PROTOCOLS}, got {self.protocol!r}")
-        known = (*METHODS, SHIPPED)
+        known = (*METHODS, *OTHER_KINDS, SHIPPED)
         unknown = set(self.attacks) - set(known)
         if unknown:
             raise ValueError(f"attacks must be among {known}, got {sorted(unknown)}")
         if not self.models or not self.attacks or not self.seeds:
             raise ValueError("plan must have models, attacks and seeds, got none of one")
-        if any(not rate >= 0 for rate in self.rates) or not self.rates:
+        if any(not 0 <= rate < math.inf for rate in self.rates) or not self.rates:
             raise ValueError(f"rates must be numbers >= 0, got {self.rates}")
+        if self.targets < 1:
+            raise ValueError(f"targets must be >= 1, got {self.targets}")
         if len({each.name for each in self.models}) < len(self.models):
             raise ValueError("models must have different names, got one twice")
         self.check_protocol()
@@ -60,13 +64,15 @@ class RobustnessPlan:
         """Refuses attacks that the protocol has no place for."""
         wrong: set[str] = set()
         if self.protocol == "poisoning":
-            wrong = set(self.attacks) - {"prbcd", "metattack", "random", "dice"}
+            wrong = set(self.attacks) - {"prbcd", "metattack", "random", "dice", "labels"}
         elif self.protocol == "local":
             wrong = set(self.attacks) - {"prbcd", "grbcd", "eva"}
-        elif "metattack" in self.attacks:
-            wrong = {"metattack"}
+        else:
+            wrong = set(self.attacks) & {"metattack", "labels"}
         if wrong:
             raise ValueError(f"attacks must fit protocol {self.protocol!r}, got {sorted(wrong)}")
+        if "labels" in self.attacks and max(self.rates) > 1:
+            raise ValueError(f"rates must be at most 1 for labels, got {max(self.rates)}")
 
     @property
     def budgets(self) -> tuple[float, ...]:
@@ -82,6 +88,7 @@ class RobustnessPlan:
         names = [each.name for each in self.models]
         described = f"{task.fingerprint} {self.protocol} {names} {bases} {efforts} {self.targets}"
         described += f" {DEGREES}" if self.protocol == "local" else ""
+        described += "".join(f" {each.source}" for each in self.models if each.source)
         return hashlib.sha256(described.encode()).hexdigest()[:12]
 
 

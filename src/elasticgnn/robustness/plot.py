@@ -10,6 +10,13 @@ from elasticgnn.robustness.outcome import Outcome
 
 
 def plot_robustness(found: Sequence[Outcome], path: Path, title: str = "") -> None:
+    """The picture as a file; its ending says the format."""
+    figure = draw_robustness(found, title)
+    with whole_file(path) as file:
+        figure.savefig(file, format=path.suffix.removeprefix("."))
+
+
+def draw_robustness(found: Sequence[Outcome], title: str = "") -> Any:
     """One panel per attack, the worst accuracy; the MLP, which sees no graph, is dashed."""
     panels = list(dict.fromkeys(each.attack for each in found if each.mode == "worst"))
     figure = new_figure(max(len(panels), 1), sharey=True)
@@ -22,8 +29,7 @@ def plot_robustness(found: Sequence[Outcome], path: Path, title: str = "") -> No
     figure.axes[0].set_ylabel("test accuracy (%)")
     figure.axes[0].legend(fontsize=7)
     figure.suptitle(literal(title))
-    with whole_file(path) as file:
-        figure.savefig(file, format=path.suffix.removeprefix("."))
+    return figure
 
 
 def draw_model(axis: Any, found: Sequence[Outcome], model: str, attack: str, number: int) -> None:

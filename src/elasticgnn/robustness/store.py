@@ -19,7 +19,9 @@ class Row:
     """What every model keeps under one list of flips.
 
     source: the model that the flips were found through ("" where none was), route: which of its
-    neighbours; accuracy by model, of the attacked nodes. Rate 0 is the clean graph.
+    neighbours; accuracy by model, of the attacked nodes, none where the model handed back no
+    gradient. seconds: processor time of the search and of what followed. Rate 0 is the clean graph,
+    with the processor time of every training.
     """
 
     protocol: str
@@ -31,6 +33,7 @@ class Row:
     accuracy: dict[str, float] = field(compare=False)
     flips: int = field(default=0, compare=False)
     seconds: float = field(default=0.0, compare=False)
+    training: dict[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def key(self) -> Key:
@@ -45,13 +48,14 @@ class Row:
         return "-".join(words) + ".json"
 
 
-REQUIRED = {one.name for one in fields(Row) if one.default is MISSING}
+REQUIRED = {one.name for one in fields(Row) if one.default is one.default_factory is MISSING}
 ALLOWED = {one.name for one in fields(Row)}
 COUNT, NUMBER, TEXT = "whole number >= 0", "finite number >= 0", "text"
 KINDS = {
     **dict.fromkeys(("protocol", "attack", "source", "route"), TEXT),
     **{"seed": COUNT, "flips": COUNT, "rate": NUMBER, "seconds": NUMBER},
     "accuracy": "shares between 0 and 1 by model",
+    "training": "finite numbers >= 0 by model",
 }
 
 
@@ -102,7 +106,7 @@ def checked_row(found: Any, place: str) -> Row:
     """The row of a line, whose values are what they can be."""
     if not isinstance(found, dict) or not REQUIRED <= found.keys() <= ALLOWED:
         raise ValueError(f"{place} must be a row with {sorted(REQUIRED)}, got other keys")
-    accuracy = found["accuracy"]
+    accuracy, training = found["accuracy"], found.get("training", {})
     good = {
         **{
             name: isinstance(found[name], str) for name in ("protocol", "attack", "source", "route")
@@ -111,6 +115,7 @@ def checked_row(found: Any, place: str) -> Row:
         **{name: is_number(found.get(name, 0.0)) for name in ("rate", "seconds")},
         "accuracy": isinstance(accuracy, dict)
         and all(is_number(value) and value <= 1 for value in accuracy.values()),
+        "training": isinstance(training, dict) and all(map(is_number, training.values())),
     }
     for name in (name for name, is_good in good.items() if not is_good):
         raise ValueError(f"{name} in {place} must be a row's {KINDS[name]}, got {found[name]!r}")
