@@ -16,6 +16,7 @@ MAY_IMPORT = {
     name: set(text.replace("—", "").split()) for name, text in ROW.findall(PAGE.read_text())
 }
 FOLDERS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+MODULES = sorted({path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"})
 
 
 def imported_folders(source: str) -> set[str]:
@@ -29,24 +30,23 @@ def imported_folders(source: str) -> set[str]:
     return {name.split(".")[1] for name in dotted if name.startswith("elasticgnn.")}
 
 
-def imports_of(folder: str) -> dict[str, set[str]]:
-    """Per file of a folder, what it imports beside its own folder."""
-    files = (PACKAGE / folder).rglob("*.py")
+def imports_of(name: str) -> dict[str, set[str]]:
+    """Per file of a folder, or of a module beside them, what it imports of the package."""
+    files = (PACKAGE / name).rglob("*.py") if name in FOLDERS else [PACKAGE / f"{name}.py"]
     return {str(path.relative_to(PACKAGE)): imported_folders(path.read_text()) for path in files}
 
 
-@pytest.mark.parametrize("folder", [name for name in FOLDERS if name != "cli"])
-def test_folder_imports_what_its_row_names_and_nothing_else(folder):
-    found = imports_of(folder)
-    extra = {path: names - MAY_IMPORT[folder] - {folder} for path, names in found.items()}
+@pytest.mark.parametrize("name", [name for name in (*FOLDERS, *MODULES) if name != "cli"])
+def test_a_part_imports_what_its_row_names_and_nothing_else(name):
+    found = imports_of(name)
+    extra = {path: names - MAY_IMPORT[name] - {name} for path, names in found.items()}
     assert not {path: names for path, names in extra.items() if names}
-    unused = MAY_IMPORT[folder] - set().union(*found.values())
-    assert not unused, f"nobody in {folder}/ imports {sorted(unused)}"
+    unused = MAY_IMPORT[name] - set().union(*found.values())
+    assert not unused, f"no file of {name} imports {sorted(unused)}"
 
 
 def test_every_folder_and_module_has_a_row():
-    modules = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
-    assert set(MAY_IMPORT) == {*FOLDERS, *modules}
+    assert set(MAY_IMPORT) == {*FOLDERS, *MODULES}
     assert MAY_IMPORT["cli"] == {"all"}
 
 

@@ -5,6 +5,7 @@ docs/architecture.md lists ten plausible changes, the files that each touches, a
 
 import ast
 import dataclasses
+import importlib.util
 import inspect
 import re
 from pathlib import Path
@@ -152,3 +153,25 @@ def test_every_study_is_on_the_page_that_reproduces_it():
     page = (ROOT / "docs" / "reproduce.md").read_text()
     studies = [path.stem for path in (PACKAGE / "experiment" / "specs").glob("*.toml")]
     assert [name for name in studies if name not in page] == []
+
+
+def test_the_page_counts_the_files_of_each_change_and_none_has_more_than_six():
+    path = ROOT / "scripts" / "count_touches.py"
+    spec = importlib.util.spec_from_file_location("count_touches", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    said = {
+        name: int(re.search(rf"^\| {name} \| \S+ \| (\d+) \|", page, re.M)[1])
+        for name in script.CHANGES
+    }
+    texts = {}
+    for place in script.PLACES:
+        found = [ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("*")
+        texts |= {p: p.read_text() for p in found if p.is_file() and script.CODE.search(str(p))}
+    counted = {
+        name: sum(bool(re.search(pattern, text, re.M)) for text in texts.values())
+        for name, (pattern, _) in script.CHANGES.items()
+    }
+    assert counted == said
+    assert max(counted.values()) <= 6
