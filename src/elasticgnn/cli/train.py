@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from elasticgnn.cli.norms import NormOption
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, attacked, check_target, read
+from elasticgnn.cli.train_given import GivenRequest, draw_splits, train_given
 from elasticgnn.cli.train_parts import check_alone, refuse_options, train_parts
-from elasticgnn.cli.train_report import describe, report
 from elasticgnn.cli.train_tuned import TuneRequest, train_tuned
 
 if TYPE_CHECKING:
-    from elasticgnn.data import NodeTask, Split
     from elasticgnn.data.own.layout import TableLayout
-    from elasticgnn.training import TrainedModel
-    from elasticgnn.training.repeat import Repeated
 
 # options that say how to train: with one of them given, nothing is tuned
 SETTINGS = (
@@ -27,7 +24,6 @@ SETTINGS = (
     *("dropout", "learning_rate", "weight_decay", "epochs", "patience"),
 )
 
-SPLITS, MANY_NODES = 10, 100_000
 Epochs = Annotated[int, typer.Option(help="at most this many epochs")]
 
 
@@ -126,22 +122,21 @@ def train(
     With --target number the labels are numbers to predict.
     Example: elasticgnn train --edges edges.csv --features features.csv --labels labels.csv -o m.st
     """
+    from elasticgnn.data.own.split_file import with_split_file
     from elasticgnn.files import check_output
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import Splitting, TrainingPlan
-    from elasticgnn.training.preparation import prepared_own
+    from elasticgnn.training.own_splits import own_splits
 
-    kind: Any = model  # ModelSettings refuses unknown names
-    measure: Any = norm
     strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
     settings = ModelSettings(
-        name=kind,
+        name=model,
         hidden_channels=hidden,
         dropout=dropout,
         steps=steps,
         lambda1=strength if lambda1 is None else lambda1,
         lambda2=strength if lambda2 is None else lambda2,
-        norm=measure,
+        norm=norm,
         concavity=concavity,
         alpha=alpha,
     )
@@ -152,13 +147,10 @@ def train(
     columns = tuple(name for name in (split_column, groups, time) if name is not None)
     splitting = Splitting(split_column if split is None else split.name, groups, time, folds)
     kind_of_target = check_target(target, edges)
-    if edges is None and splitting.columns:
-        raise ValueError(f"--edges must be given with a column of labels, got {splitting.columns}")
+    check_choices(tune, splitting.columns, edges)
     for path, name in ((output, "output"), (page, "report")):
         if path is not None:
             check_output(path, name, (edges, features, labels, attack))
-    if tune not in ("auto", "off"):
-        raise ValueError(f"tune must be auto or off, got {tune}")
     if Path(data).is_dir() and edges is None:
         if page is not None:
             raise ValueError("--report must be asked of `elasticgnn report` for a partition folder")
@@ -176,36 +168,36 @@ def train(
     check_alone(data, checkpoint)
     layout = replace(layout, further=columns)
     task = read(data, edges, features, labels, data_root, target=kind_of_target, layout=layout)
-    task = attacked(task if split is None else with_split(task, split, layout), attack)
+    task = attacked(task if split is None else with_split_file(task, split, layout), attack)
     given = [option for option in SETTINGS if is_given(context, option)]
-    if task.values is not None and (given or tune == "off"):
-        option = f"--{given[0].replace('_', '-')}" if given else "--tune off"
-        raise ValueError(f"--target number must be left to compare models, got {option}")
+    if task.values is not None:
+        refuse_settings(given, tune)
     if edges is not None and tune == "auto" and not given:
         asked = TuneRequest(minutes, metric, seed, splitting, weighted)
         train_tuned(task, asked, output, page, as_json)
         return
     refuse_unheard(context, given)
     if is_given(context, "folds") or splitting.columns:
-        from elasticgnn.training.own_splits import own_splits
-
         chosen = own_splits(task, splitting, seed)
     else:
         chosen = draw_splits(task, splits, seed, own=edges is not None)
-    ready, preparation = (task, None) if edges is None else prepared_own(task)
-    repeated = run(ready, settings, plan, chosen, seed, shown=not as_json)
-    facts = describe(task, repeated, seed, by_id=edges is not None)
-    if output is not None or page is not None:
-        best = replace(best_model(task, repeated, facts), preparation=preparation)
-        facts |= write_wanted(best, task, output, page)
-    report(facts, as_json)
+    as_given = GivenRequest(settings, plan, seed, own=edges is not None)
+    train_given(task, as_given, chosen, output, page, as_json)
 
 
-def with_split(task: NodeTask, split: Path, layout: TableLayout) -> NodeTask:
-    """The task with the parts of its nodes from a file of their own."""
-    from elasticgnn.data.own.split_file import with_split_file
+def check_choices(tune: str, columns: tuple[str, ...], edges: Path | None) -> None:
+    """Refuses words that --tune does not know, and columns of labels that nothing brings."""
+    if tune not in ("auto", "off"):
+        raise ValueError(f"tune must be auto or off, got {tune}")
+    if edges is None and columns:
+        raise ValueError(f"--edges must be given with a column of labels, got {columns}")
 
-    return with_split_file(task, split, layout)
+
+def refuse_settings(given: list[str], tune: str) -> None:
+    """Refuses settings where the labels are numbers, whose models are compared."""
+    if given or tune == "off":
+        option = f"--{given[0].replace('_', '-')}" if given else "--tune off"
+        raise ValueError(f"--target number must be left to compare models, got {option}")
 
 
 def is_balanced(class_weights: str, metric: str) -> bool:
@@ -230,68 +222,3 @@ def is_given(context: typer.Context, option: str) -> bool:
     """Whether a person wrote the option, whatever its value."""
     source = context.get_parameter_source(option)
     return source is not None and source.name != "DEFAULT"
-
-
-def draw_splits(task: NodeTask, count: int | None, seed: int, *, own: bool) -> list[Split]:
-    """The paper's splits for its data sets; 60/20/20 of the known nodes for one's own.
-
-    A split of very many nodes measures well enough alone, and ten would take ten times as long.
-    """
-    import torch
-
-    from elasticgnn.data import paper_split, share_split
-
-    if count is None:
-        count = 1 if own and task.num_nodes > MANY_NODES else SPLITS
-    if count < 1:
-        raise ValueError(f"splits must be >= 1, got {count}")
-    generator = torch.Generator().manual_seed(seed)
-    if not own:
-        return [paper_split(task, generator) for _ in range(count)]
-    return [share_split(task.labels, generator, train=0.6, val=0.2) for _ in range(count)]
-
-
-def run(
-    task: NodeTask, settings: Any, plan: Any, splits: list[Split], seed: int, *, shown: bool
-) -> Repeated:
-    """Trains on every split with a progress bar."""
-    from elasticgnn.cli.progress import progress_bar
-    from elasticgnn.training.repeat import fit_repeatedly
-
-    total = len(splits) * plan.epochs
-    with progress_bar(f"{settings.name} on {task.name}", total, shown=shown) as tick:
-        return fit_repeatedly(task, splits, settings, plan, seed=seed, progress=tick)
-
-
-def write_wanted(
-    trained: TrainedModel, task: NodeTask, output: Path | None, page: Path | None
-) -> dict[str, str]:
-    """Writes the model and the page about it, as far as they are wanted; where they are."""
-    from elasticgnn.cli.report import write_page_of
-
-    facts = {}
-    if output is not None:
-        trained.save(output)
-        facts["saved"] = str(output)
-    if page is not None:
-        write_page_of(trained, task, page)
-        facts["report"] = str(page)
-    return facts
-
-
-def best_model(task: NodeTask, repeated: Repeated, facts: dict[str, Any]) -> TrainedModel:
-    """The model that did best in validation, with its seed, split and curves."""
-    from elasticgnn.training import trained_on
-
-    best = facts["runs"][repeated.best]
-    known = {
-        "seed": best["seed"],
-        "split": best["split"],
-        "split_by_id": facts["split_by_id"],
-        "test_accuracy": facts["test"]["mean"],
-        "test": facts["test"],
-        "majority": facts["majority"],
-        "curves": [history.curves() for history in repeated.histories],
-    }
-    model = repeated.model(task, repeated.best)
-    return trained_on(task, model, repeated.settings, known)

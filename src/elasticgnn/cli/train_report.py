@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elasticgnn.cli.say import say
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask, Split
+    from elasticgnn.training import TrainedModel
     from elasticgnn.training.repeat import Repeated
 
 
@@ -109,3 +111,19 @@ def none_for_nan(value: Any) -> Any:
     if isinstance(value, list):
         return [none_for_nan(item) for item in value]
     return None if isinstance(value, float) and value != value else value
+
+
+def write_wanted(
+    trained: TrainedModel, task: NodeTask, output: Path | None, page: Path | None
+) -> dict[str, str]:
+    """Writes the model and the page about it, as far as they are wanted; where they are."""
+    from elasticgnn.cli.report import write_page_of
+
+    facts = {}
+    if output is not None:
+        trained.save(output)
+        facts["saved"] = str(output)
+    if page is not None:
+        write_page_of(trained, task, page)
+        facts["report"] = str(page)
+    return facts

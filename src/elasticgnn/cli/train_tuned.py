@@ -33,8 +33,7 @@ def train_tuned(
     task: NodeTask, asked: TuneRequest, output: Path | None, page: Path | None, as_json: bool
 ) -> None:
     """Compares models on `task`, prints the leaderboard, and writes the winner to `output`."""
-    from elasticgnn.cli.train import write_wanted
-    from elasticgnn.cli.train_report import none_for_nan
+    from elasticgnn.cli.train_report import none_for_nan, write_wanted
     from elasticgnn.training.tuning import tune
 
     left_behind = None if output is None else output.with_name(f"{output.name}.tuning")

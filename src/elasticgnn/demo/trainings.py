@@ -90,8 +90,7 @@ def train_cell(cell: Cell) -> Outcome:
 
     torch.set_num_threads(1)
     task, splits = damaged(cell)
-    name: Any = cell.model
-    variants = [replace(ModelSettings(name), **options) for options in VARIANTS[cell.model]]
+    variants = [replace(ModelSettings(cell.model), **options) for options in VARIANTS[cell.model]]
     plan = TrainingPlan(epochs=cell.epochs, ties="first")
     histories = train_variants(task, splits, variants, plan, cell.seed)
     outcomes = [
