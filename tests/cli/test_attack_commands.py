@@ -105,7 +105,8 @@ def test_flips_on_own_files_do_not_depend_on_the_unit_of_features(
     method, files, other_unit, run, tmp_path
 ):
     """Features are prepared as `train` does it."""
-    words = ["--method", method, "--flips", "3", "--block", "500", "-o", tmp_path / "flips.json"]
+    words = ["--method", method, "--flips", "3", "-o", tmp_path / "flips.json"]
+    words += ["--block", "500"] if method == "grbcd" else []
     found = []
     for folder in (files, other_unit):
         run("attack", *own(folder), *words)
@@ -116,8 +117,12 @@ def test_flips_on_own_files_do_not_depend_on_the_unit_of_features(
 
 def test_robustness_on_own_files_does_not_depend_on_the_unit_of_features(files, other_unit, run):
     words = ["--models", "gcn", "--attacks", "prbcd", "--rates", "0.2", *QUICK, "--json"]
-    told = [run("robustness", *own(folder), *words).stdout for folder in (files, other_unit)]
-    assert json.loads(told[0]) == json.loads(told[1])
+    told = [
+        json.loads(run("robustness", *own(folder), *words).stdout) for folder in (files, other_unit)
+    ]
+    left = [[(one["mode"], one["accuracy"]) for one in facts["outcomes"]] for facts in told]
+    assert left[0] == left[1]
+    assert told[0]["transfer_matrix"] == told[1]["transfer_matrix"]
 
 
 def test_the_model_of_a_file_is_attacked_as_it_was_fed(files, other_unit, run, tmp_path):
@@ -148,6 +153,22 @@ def test_the_model_of_a_file_is_attacked_as_it_was_fed(files, other_unit, run, t
     assert json.loads(told)["loss_before"] == pytest.approx(
         float(victim.loss(ready.graph).detach()), abs=1e-4
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        ("metattack", "--victim=gcn"),
+        ("dice", "--loss=cross_entropy"),
+        ("pgd", "--block=9"),
+        ("prbcd", "--generations=3"),
+        ("eva", "--attack-epochs=3"),
+        ("eva", "--objective=self"),
+    ],
+)
+def test_options_without_effect_are_refused(method, option, files, run):
+    with pytest.raises(ValueError, match=rf"{option.split('=')[0]} must be given to .* only"):
+        run("attack", *own(files), "--method", method, option)
 
 
 def test_attack_refuses_unknown_methods(files, run):

@@ -23,6 +23,7 @@ from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes, 
 from elasticgnn.robustness.contest import without_nodes
 from elasticgnn.robustness.contestant import with_dropouts
 from elasticgnn.robustness.local import pick_targets
+from elasticgnn.robustness.matrix import transfer_matrix
 from elasticgnn.robustness.other_kinds import fed
 from elasticgnn.robustness.outcome import table
 from elasticgnn.robustness.presence import as_presence
@@ -170,6 +171,26 @@ def test_words_are_flipped_through_every_model_and_hurt_their_own_most():
     for model in ("gcn", "mlp"):
         assert found[model][model] < found[""][model]  # the clean row
         assert found[model][model] <= min(each[model] for each in found.values()) + 0.05
+
+
+def test_words_and_edges_are_not_counted_as_one():
+    rows = [
+        Row("evasion", 0, 0.1, "prbcd", "a", "itself", {"a": 0.7}),
+        Row("evasion", 0, 0.1, "dice", "", "", {"a": 0.8}),
+        Row("evasion", 0, 0.1, "features", "a", "itself", {"a": 0.1}),
+    ]
+    found = by_mode(outcomes(rows))
+    assert found["a", "all", "worst", 0.1] == (0.7,)
+    assert found["a", "features", "worst", 0.1] == (0.1,)
+    assert [cell.accuracy for cell in transfer_matrix(rows)] == [(0.7,), (0.8,)]
+
+
+def test_words_that_cannot_be_flipped_are_refused_before_any_training():
+    task, said = planted_task(), []
+    counts = replace(task, features=2 * task.features.to_dense())
+    with pytest.raises(ValueError, match="features must be 0 or 1 to be flipped"):
+        measure_robustness(counts, plan("gcn", attacks=("features",)), say=said.append)
+    assert said == []
 
 
 def test_jaccard_compares_the_words_that_are_there_after_they_are_flipped():

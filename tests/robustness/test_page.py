@@ -4,8 +4,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from elasticgnn.robustness import Outcome
 from elasticgnn.robustness.matrix import Transfer, transfer_matrix
 from elasticgnn.robustness.page import write_page
+from elasticgnn.robustness.plot import draw_robustness
 from elasticgnn.robustness.store import Row
 
 ROWS = [
@@ -59,3 +61,18 @@ def test_page_has_picture_tables_costs_and_matrix(tmp_path):
 def test_page_of_a_comparison_without_rows_says_so(tmp_path):
     write_page([("empty", [])], tmp_path / "page.html")
     assert "No rows yet." in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("attack", "local", "label"),
+    [
+        ("prbcd", False, "edges flipped (%)"),
+        ("prbcd", True, "flips (% of the degree)"),
+        ("features", False, "words flipped (%)"),
+        ("labels", False, "training labels changed (%)"),
+    ],
+)
+def test_picture_says_what_was_flipped(attack, local, label):
+    outcome = Outcome("a", attack, "worst", 0.1, (0.5,))
+    (axis,) = draw_robustness([outcome], "title", local=local).axes
+    assert axis.get_xlabel() == label

@@ -29,6 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def attack_command(
+    context: typer.Context,
     data: Annotated[str, typer.Argument(help="a name from `elasticgnn data list`")] = "cora",
     method: Annotated[
         str, typer.Option(help="metattack, prbcd, grbcd, pgd, lrbcd, eva, random, dice")
@@ -44,7 +45,7 @@ def attack_command(
     loss: Annotated[
         str | None, typer.Option(help="tanh_margin, masked_cross_entropy or cross_entropy")
     ] = None,
-    block: Annotated[int, typer.Option(help="prbcd, grbcd: pairs looked at together")] = 50_000,
+    block: Annotated[int, typer.Option(help="prbcd, grbcd, lrbcd: pairs together")] = 50_000,
     attack_epochs: Annotated[int, typer.Option(help="prbcd, grbcd, pgd, lrbcd: steps")] = 125,
     restarts: Annotated[int, typer.Option(help="of these: searches, the best is kept")] = 1,
     generations: Annotated[int, typer.Option(help="eva: of 32 children each")] = 600,
@@ -54,10 +55,10 @@ def attack_command(
     keep_last_edge: Annotated[bool, typer.Option(help="isolate no node")] = True,
     targets: Annotated[
         str | None,
-        typer.Option(help="prbcd, grbcd, pgd: nodes to attack: 3,17, or ids of own ones"),
+        typer.Option(help="all that have a victim: nodes to attack: 3,17, or ids of own ones"),
     ] = None,
     around: Annotated[bool, typer.Option(help="flip only pairs with a target at one end")] = False,
-    poison: Annotated[bool, typer.Option(help="prbcd, grbcd, pgd: the victim trains on")] = False,
+    poison: Annotated[bool, typer.Option(help="gradient attacks: the victim trains on")] = False,
     component: Annotated[bool, typer.Option(help="attack the largest component only")] = True,
     seed: Annotated[int, typer.Option(help="fixes the split and the attack")] = 0,
     edges: Annotated[Path | None, typer.Option(help="own edges instead of a data set")] = None,
@@ -80,10 +81,12 @@ def attack_command(
 
     from elasticgnn.attack import AttackBudget, Constraints, attack
     from elasticgnn.attack.perturbation import component_task
+    from elasticgnn.cli.attack_options import check_concerned, with_effort
     from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read
     from elasticgnn.files import check_output
     from elasticgnn.training import TrainedModel
 
+    check_concerned(context, method)
     if output is not None:
         check_output(output, inputs=(edges, features, labels))
     given = read(data, edges, features, labels, data_root, layout=layout)
@@ -209,20 +212,6 @@ def with_aim(options: Settings | None, *, around: bool, poison: bool) -> Setting
     if not isinstance(options, GradientSettings):
         raise ValueError(f"--around and --poison must be given to {GRADIENT_METHODS} only")
     return replace(options, around_targets=around, poisoning=Retraining() if poison else None)
-
-
-def with_effort(
-    options: Settings | None, epochs: int, restarts: int, generations: int
-) -> Settings | None:
-    """The options with how long to search."""
-    from elasticgnn.attack import EvolutionSettings, GradientSettings
-
-    if isinstance(options, EvolutionSettings):
-        return replace(options, generations=generations)
-    if isinstance(options, GradientSettings):
-        fresh = min(options.fresh_epochs, 4 * epochs // 5)
-        return replace(options, epochs=epochs, fresh_epochs=fresh, restarts=restarts)
-    return options
 
 
 def attack_split(task: NodeTask, generator: torch.Generator) -> Split:

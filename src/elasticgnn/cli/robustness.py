@@ -181,7 +181,8 @@ def report(rows: Rows, task: NodeTask, plot: Path | None, as_json: bool) -> None
     if plot is not None:
         from elasticgnn.robustness.plot import plot_robustness
 
-        plot_robustness(found, plot, task.name)
+        local = any(row.protocol == "local" for row in rows.rows())
+        plot_robustness(found, plot, task.name, local=local)
     if as_json:
         facts: dict[str, Any] = {"data": task.name, "outcomes": [asdict(one) for one in found]}
         facts["transfer_matrix"] = [asdict(one) for one in transfer_matrix(rows.rows())]

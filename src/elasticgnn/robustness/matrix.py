@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from elasticgnn.robustness.store import Row
+from elasticgnn.robustness.store import OTHER_KINDS, Row
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Transfer:
 
 
 def transfer_matrix(rows: Iterable[Row]) -> tuple[Transfer, ...]:
-    """All cells of the rows, by rate, source and model.
+    """All cells of the rows with flipped edges, by rate, source and model.
 
     >>> from elasticgnn.robustness.matrix import transfer_matrix
     >>> transfer_matrix([])
@@ -38,7 +38,7 @@ def transfer_matrix(rows: Iterable[Row]) -> tuple[Transfer, ...]:
     """
     worst: dict[tuple[float, str, str], dict[int, float]] = {}
     for row in rows:
-        if row.rate > 0:
+        if row.rate > 0 and row.attack not in OTHER_KINDS:
             for model, value in row.accuracy.items():
                 seeds = worst.setdefault((row.rate, row.source, model), {})
                 seeds[row.seed] = min(value, seeds.get(row.seed, 1.0))

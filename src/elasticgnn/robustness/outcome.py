@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from elasticgnn.robustness.store import Row
+from elasticgnn.robustness.store import OTHER_KINDS, Row
 
 MODES = ("transfer", "adaptive", "worst")
 
@@ -44,7 +44,9 @@ class Outcome:
 
 
 def outcomes(rows: Iterable[Row]) -> tuple[Outcome, ...]:
-    """Every model, attack and rate of the rows; "all" attacks together come last.
+    """Every model, attack and rate of the rows; "all" attacks on edges together come last.
+
+    Flips of words and labels stand alone: a share of them is no share of the edges.
 
     >>> from elasticgnn.robustness import outcomes
     >>> outcomes([])
@@ -53,6 +55,7 @@ def outcomes(rows: Iterable[Row]) -> tuple[Outcome, ...]:
     rows = list(rows)
     models = list(dict.fromkeys(name for row in rows for name in row.accuracy))
     attacks = list(dict.fromkeys(row.attack for row in rows if row.rate > 0))
+    edges = [attack for attack in attacks if attack not in OTHER_KINDS]
     rates = sorted({row.rate for row in rows if row.rate > 0})
     found = list[Outcome]()
     for model in models:
@@ -60,8 +63,8 @@ def outcomes(rows: Iterable[Row]) -> tuple[Outcome, ...]:
         if clean:
             cost = fmean(row.training.get(model, 0.0) for part in clean.values() for row in part)
             found.append(Outcome(model, "all", "clean", 0.0, lowest(clean, model), cost))
-        for attack in [*attacks, "all"] if len(attacks) > 1 else attacks:
-            kinds = (attack, "none") if attack != "all" else (*attacks, "none")
+        for attack in [*attacks, "all"] if len(edges) > 1 else attacks:
+            kinds = (attack, "none") if attack != "all" else (*edges, "none")
             mine = [row for row in rows if model in row.accuracy and row.attack in kinds]
             for mode in MODES:
                 for rate in rates:

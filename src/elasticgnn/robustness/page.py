@@ -43,13 +43,14 @@ def section(name: str, rows: Sequence[Row]) -> str:
     """Everything about one comparison."""
     found = outcomes(rows)
     protocol = rows[0].protocol if rows else "no rows"
-    parts = [f"<h2>{escape(name)}</h2>\n<p>Protocol: {escape(protocol)}.</p>", picture(found, name)]
+    parts = [f"<h2>{escape(name)}</h2>\n<p>Protocol: {escape(protocol)}.</p>"]
+    parts.append(picture(found, name, local=protocol == "local"))
     attacks = list(dict.fromkeys(one.attack for one in found if one.mode != "clean"))
     for attack in sorted(attacks, key=lambda attack: attack != "all"):  # all of them first
         for mode in ("worst", "adaptive", "transfer"):
             chosen = [one for one in found if (one.attack, one.mode) == (attack, mode)]
             if chosen:
-                kind = "all attacks" if attack == "all" else attack
+                kind = "all attacks on edges" if attack == "all" else attack
                 parts.append(f"<h3>{escape(kind)}, {mode}</h3>\n{by_rate(chosen, found)}")
     cells = transfer_matrix(rows)
     for rate in sorted({cell.rate for cell in cells}):
@@ -59,12 +60,12 @@ def section(name: str, rows: Sequence[Row]) -> str:
     return "\n".join(parts)
 
 
-def picture(found: Sequence[Outcome], name: str) -> str:
+def picture(found: Sequence[Outcome], name: str, *, local: bool) -> str:
     """The worst accuracy over rate, as SVG within the page."""
     if not found:
         return "<p>No rows yet.</p>"
     text = io.StringIO()
-    draw_robustness(found, name).savefig(text, format="svg")
+    draw_robustness(found, name, local=local).savefig(text, format="svg")
     svg = text.getvalue()
     return f'<div class="wide">{svg[svg.index("<svg") :]}</div>'
 

@@ -8,11 +8,11 @@ from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSett
 from elasticgnn.attack.methods import METHODS
 from elasticgnn.data import NodeTask
 from elasticgnn.robustness.contestant import Contestant
+from elasticgnn.robustness.store import OTHER_KINDS
 from elasticgnn.training import TrainingPlan
 
 PROTOCOLS = ("evasion", "inductive", "poisoning", "local")
 SHIPPED = "shipped"  # the attacked graphs that come with the package: transfer without a search
-OTHER_KINDS = ("features", "labels")  # of flips: words at prediction, training labels
 DEGREES = ((1, 1), (2, 2), (3, 3), (5, 5), (8, 10), (15, 25))  # classes of local targets
 
 

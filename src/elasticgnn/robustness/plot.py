@@ -8,16 +8,24 @@ from elasticgnn.figures import COLOURS, MARKERS, literal, new_figure
 from elasticgnn.files import whole_file
 from elasticgnn.robustness.outcome import Outcome
 
+FLIPPED = {"features": "words flipped (%)", "labels": "training labels changed (%)"}
 
-def plot_robustness(found: Sequence[Outcome], path: Path, title: str = "") -> None:
+
+def plot_robustness(
+    found: Sequence[Outcome], path: Path, title: str = "", *, local: bool = False
+) -> None:
     """The picture as a file; its ending says the format."""
-    figure = draw_robustness(found, title)
+    figure = draw_robustness(found, title, local=local)
     with whole_file(path) as file:
         figure.savefig(file, format=path.suffix.removeprefix("."))
 
 
-def draw_robustness(found: Sequence[Outcome], title: str = "") -> Any:
-    """One panel per attack, the worst accuracy; the MLP, which sees no graph, is dashed."""
+def draw_robustness(found: Sequence[Outcome], title: str = "", *, local: bool = False) -> Any:
+    """One panel per attack, the worst accuracy; the MLP, which sees no graph, is dashed.
+
+    local: rates are shares of the attacked node's degree.
+    """
+    edges = "flips (% of the degree)" if local else "edges flipped (%)"
     panels = list(dict.fromkeys(each.attack for each in found if each.mode == "worst"))
     figure = new_figure(max(len(panels), 1), sharey=True)
     models = list(dict.fromkeys(each.model for each in found))
@@ -25,7 +33,7 @@ def draw_robustness(found: Sequence[Outcome], title: str = "") -> Any:
         for number, model in enumerate(models):
             draw_model(axis, found, model, attack, number)
         axis.set_title("worst of all" if attack == "all" else literal(attack))
-        axis.set_xlabel("edges flipped (%)")
+        axis.set_xlabel(FLIPPED.get(attack, edges))
     figure.axes[0].set_ylabel("test accuracy (%)")
     figure.axes[0].legend(fontsize=7)
     figure.suptitle(literal(title))

@@ -8,16 +8,17 @@ from torch import nn
 from elasticgnn.attack import AttackBudget, Perturbation, attack
 from elasticgnn.attack.evaluation import fixed_or_drawn
 from elasticgnn.attack.methods import SHARED_METHODS
+from elasticgnn.attack.other_flips import check_presence
 from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask
 from elasticgnn.robustness.contest import DEAF, Contest, Say
 from elasticgnn.robustness.contestant import Contestant
 from elasticgnn.robustness.local import attack_targets
 from elasticgnn.robustness.other_kinds import flip_kind
-from elasticgnn.robustness.plan import OTHER_KINDS, SHIPPED, RobustnessPlan
+from elasticgnn.robustness.plan import SHIPPED, RobustnessPlan
 from elasticgnn.robustness.routes import poisoning_routes
 from elasticgnn.robustness.shipped_graphs import shipped_for
-from elasticgnn.robustness.store import Rows
+from elasticgnn.robustness.store import OTHER_KINDS, Rows
 
 ATTACKER = 1000  # added to the seed of a poisoner's own network
 
@@ -37,6 +38,8 @@ def measure_robustness(
     >>> sorted({one.mode for one in outcomes(measure_robustness(task, plan).rows())})
     ['adaptive', 'clean', 'worst']
     """
+    if "features" in plan.attacks:
+        check_presence(task)
     rows = Rows() if rows is None else rows
     for seed in plan.seeds:
         contest = Contest(task, fixed_or_drawn(task, seed), plan, seed, rows, say)

@@ -11,6 +11,7 @@ from typing import Any
 from elasticgnn.attack import Perturbation
 from elasticgnn.files import append_line
 
+OTHER_KINDS = ("features", "labels")  # of flips: words at prediction, training labels
 Key = tuple[str, int, float, str, str, str]
 
 
