@@ -21,7 +21,8 @@ from elasticgnn.cli.__main__ import COMMANDS, build_app
 from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH
 from elasticgnn.data.catalogue import catalogue
 from elasticgnn.experiment import Setting
-from elasticgnn.nn.settings import MODEL_NAMES, ModelSettings
+from elasticgnn.experiment.tasks import toy_task
+from elasticgnn.nn.settings import MODEL_NAMES, ModelSettings, settings_in_use
 from elasticgnn.operator.routes import ROUTES
 from elasticgnn.training import ElasticGNNClassifier, Run, TrainingPlan
 from elasticgnn.training.tuning.metrics import METRICS, NUMBER_METRICS, SHARES
@@ -46,6 +47,26 @@ def test_every_model_can_be_built_and_is_offered(name):
     model = nn.build_model(ModelSettings(name, hidden_channels=16), 4, 3, generator)
     assert type(model).__name__ in vars(nn)
     assert name in words(help_of("train", "model"))
+
+
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_a_model_takes_no_notice_of_settings_that_it_does_not_listen_to(name):
+    others = {"hidden_channels": 8, "steps": 3, "lambda1": 0.5, "lambda2": 0.5, "norm": "l1"}
+    others |= {"alpha": 0.4, "heads": 4, "attention_dropout": 0.3, "dropout": 0.1}
+    task = toy_task(torch.Generator().manual_seed(0))
+
+    def built(settings: ModelSettings) -> tuple[list[object], torch.Tensor]:
+        generator = torch.Generator().manual_seed(1)
+        model = nn.build_model(settings, task.num_features, 2, generator).eval()
+        rates = [getattr(model, part, None) for part in ("dropout", "attention_dropout")]
+        return rates, model(task.features, task.graph)
+
+    usual = ModelSettings(name, hidden_channels=16)
+    rates, logits = built(usual)
+    for setting in others.keys() - settings_in_use(usual).keys():
+        again = built(dataclasses.replace(usual, **{setting: others[setting]}))
+        assert again[0] == rates, setting
+        assert torch.equal(again[1], logits), setting
 
 
 def defaults_of(entrance: type) -> dict[str, object]:

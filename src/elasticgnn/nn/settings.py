@@ -2,8 +2,23 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-MODEL_NAMES = ("elastic", "mlp", "gcn", "gat", "cheb", "sage", "appnp", "sgc")
+# of each model, the settings that it listens to
+LISTENS_TO = {
+    "elastic": (
+        *("hidden_channels", "num_layers", "dropout", "batch_norm"),
+        *("steps", "lambda1", "lambda2", "norm", "concavity"),
+    ),
+    "mlp": ("hidden_channels", "num_layers", "dropout", "batch_norm"),
+    "gcn": ("hidden_channels", "dropout"),
+    "gat": ("hidden_channels", "dropout", "heads", "attention_dropout"),
+    "cheb": ("hidden_channels", "dropout"),
+    "sage": ("hidden_channels", "dropout"),
+    "appnp": ("hidden_channels", "dropout", "steps", "alpha"),
+    "sgc": ("dropout",),
+}
+MODEL_NAMES = tuple(LISTENS_TO)
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,21 @@ class ModelSettings:
                 f"hidden_channels must be a multiple of heads = {self.heads}, "
                 f"got {self.hidden_channels}"
             )
+
+
+def settings_in_use(settings: ModelSettings) -> dict[str, Any]:
+    """The settings that the model listens to, by name.
+
+    >>> settings_in_use(ModelSettings("sgc", hidden_channels=16))
+    {'dropout': 0.5}
+    """
+    names = LISTENS_TO[settings.name]
+    without_hidden = settings.num_layers == 1
+    return {
+        name: getattr(settings, name)
+        for name in names
+        if not (without_hidden and name == "hidden_channels")
+    }
 
 
 def lambda2_of(alpha: float) -> float:

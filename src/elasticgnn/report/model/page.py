@@ -13,12 +13,12 @@ from torch import Tensor
 
 from elasticgnn.files import write_whole
 from elasticgnn.graph import Graph
+from elasticgnn.nn.settings import settings_in_use
 from elasticgnn.report.model.evidence import evidence
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.report.model.number_findings import NOTE, NumberFindings, number_evidence
 from elasticgnn.report.model.packing import ROLES, TOP, is_drawn_whole, packed
 from elasticgnn.report.page import asset
-from elasticgnn.training import TrainedModel
 from elasticgnn.training.model_file import PACKAGES
 from elasticgnn.versions import package_versions
 
@@ -92,7 +92,7 @@ def about(findings: ModelFindings | NumberFindings) -> dict[str, Any]:
     trained, task = findings.trained, findings.task
     return {
         "model": trained.family,
-        "settings": {name: getattr(trained.settings, name) for name in settings_of(trained)},
+        "settings": settings_in_use(trained.settings),
         "data": task.name,
         "trained_on": trained.data.get("name", "unknown data"),
         "fingerprint": trained.data.get("fingerprint", "")[:12],
@@ -112,17 +112,6 @@ def counts(findings: ModelFindings | NumberFindings) -> dict[str, list[int]]:
     known = torch.bincount(task.labels[task.labelled], minlength=task.num_classes)
     said = torch.bincount(findings.prediction.label, minlength=classes)
     return {"known": known.tolist(), "said": said.tolist()}
-
-
-def settings_of(trained: TrainedModel) -> list[str]:
-    """The names of the settings that the model listens to."""
-    own = {
-        "elastic": ["num_layers", "steps", "lambda1", "lambda2", "norm", "concavity"],
-        "mlp": ["num_layers"],
-        "appnp": ["steps", "alpha"],
-        "gat": ["heads", "attention_dropout"],
-    }
-    return ["hidden_channels", "dropout", *own.get(trained.settings.name, [])]
 
 
 def worst_edges(findings: ModelFindings) -> dict[str, Any]:
