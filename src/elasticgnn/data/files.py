@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from functools import cache
 from importlib.resources import files as package_files
 from pathlib import Path
+
+from elasticgnn.files import file_digest
 
 ROOT_VARIABLE = "ELASTICGNN_DATA"
 
@@ -29,12 +30,6 @@ def known_digests() -> dict[str, str]:
     text = (package_files("elasticgnn.data") / "SHA256SUMS").read_text()
     lines = (line.split("  ", 1) for line in text.splitlines() if line)
     return {name: digest for digest, name in lines}
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def file_state(path: Path, name: str) -> str:

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elasticgnn.data.own.sheet import read_cells
-from elasticgnn.data.own.table import first_line, open_parquet
+from elasticgnn.data.own.table import open_parquet
 from elasticgnn.data.own.text import PACKED, read_bytes, table_ending
 from elasticgnn.extras import optional_imports
+from elasticgnn.files import first_line
 
 if TYPE_CHECKING:
     import pandas as pd

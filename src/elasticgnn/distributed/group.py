@@ -19,7 +19,8 @@ from elasticgnn.distributed.launch import (
     meeting_seconds,
     read_launch,
 )
-from elasticgnn.distributed.transport import PeerFailure, first_line, talking
+from elasticgnn.distributed.transport import MOST_LETTERS, PeerFailure, talking
+from elasticgnn.files import first_line
 
 c10d: Any = dist  # its stores have no types
 PROBE_SECONDS = 5.0
@@ -80,7 +81,7 @@ def meet(launch: Launch, timeout: float) -> Any:
     except (OSError, RuntimeError) as error:
         raise OSError(
             f"process {rank} of {count} cannot reach the meeting point {address}:{port} "
-            f"within {timeout:g} s ({first_line(error)})"
+            f"within {timeout:g} s ({first_line(error, MOST_LETTERS)})"
         ) from None
     meeting = c10d.PrefixStore(f"elasticgnn/{attempt}", store)
     call_everyone(meeting, rank, count, timeout)
@@ -161,7 +162,8 @@ def who_is_lost(store: Any, launch: Launch, error: BaseException) -> str:
             time.sleep(1.0)
             missing = [other for other in range(count) if not store.check([f"survived/{other}"])]
     names = ", ".join(str(other) for other in missing) or "unknown"
-    return f"process {rank} of {count} lost contact with process {names}: {first_line(error)}"
+    why = first_line(error, MOST_LETTERS)
+    return f"process {rank} of {count} lost contact with process {names}: {why}"
 
 
 def is_meeting_open(launch: Launch) -> bool:

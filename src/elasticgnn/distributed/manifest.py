@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from elasticgnn.distributed.checks import check_content, check_fill, check_sums
-from elasticgnn.files import write_whole
+from elasticgnn.files import file_digest, write_whole
 
 FORMAT = "elasticgnn partition 1"
 MANIFEST = "manifest.json"
@@ -112,8 +112,7 @@ def check_files(folder: Path, files: Mapping[str, str]) -> None:
             raise ValueError(
                 f"{path} must be there: the partition folder was changed, make it again"
             )
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = file_digest(path)
         if found != expected:
             raise ValueError(
                 f"{path} must have SHA-256 {expected[:16]}…, got {found[:16]}…: "

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from elasticgnn.files import first_line
+
+MOST_LETTERS = 200  # of an error that torch tells with its stack
+
 
 class PeerFailure(RuntimeError):
     """Another process of the group ended, or does not answer."""
@@ -25,10 +29,4 @@ def talking() -> Iterator[None]:
     except PeerFailure:
         raise
     except RuntimeError as error:
-        raise PeerFailure(first_line(error)) from error
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error's message, at most 200 letters."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__
+        raise PeerFailure(first_line(error, MOST_LETTERS)) from error

@@ -24,7 +24,7 @@ from elasticgnn.distributed.manifest import (
 )
 from elasticgnn.distributed.part import Part
 from elasticgnn.distributed.source import PartSource, TaskSource
-from elasticgnn.files import check_folder, whole_file, write_whole
+from elasticgnn.files import check_folder, file_digest, whole_file, write_whole
 
 PART = "part.json"
 UNNAMED = ".elasticgnn-"  # a file that a kill met between its last byte and its name
@@ -158,9 +158,3 @@ def write_common(source: PartSource, folder: Path) -> dict[str, str]:
         write_whole(folder / "node_ids.json", content)
         files["node_ids.json"] = hashlib.sha256(content).hexdigest()
     return files
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

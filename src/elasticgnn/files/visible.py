@@ -25,6 +25,12 @@ def hide_password(text: str) -> str:
     return f"{scheme}://{user.partition(':')[0]}:***@{host}"
 
 
+def first_line(error: BaseException, most: int | None = None) -> str:
+    """The first line of an error's message, at most so many letters of it."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:most] if lines else type(error).__name__
+
+
 def one_line(text: str) -> str:
     """`text` on one line, with nothing in it that a terminal would obey."""
     return visible(" ".join(text.split()))

@@ -20,8 +20,9 @@ from elasticgnn.data.own.records import (
     LabelRows,
     finite_rows,
 )
-from elasticgnn.data.own.table import cell_text, first_line, is_missing, short
+from elasticgnn.data.own.table import cell_text, is_missing, short
 from elasticgnn.extras import optional_imports
+from elasticgnn.files import first_line
 
 BROKEN = (SyntaxError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
 NETWORKS = (".gexf", ".gml", ".json", ".mtx")

@@ -23,6 +23,7 @@ from elasticgnn.data.own.text import (
     without_comments,
 )
 from elasticgnn.extras import optional_imports
+from elasticgnn.files import first_line
 
 if TYPE_CHECKING:
     import pyarrow
@@ -224,12 +225,6 @@ def cell_text(cell: Any) -> str:
     if isinstance(cell, bytes):
         return cell.decode("utf-8", errors="backslashreplace").strip()
     return str(cell).strip()
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error's message."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 def with_header(table: Table, is_header: bool) -> Table:
