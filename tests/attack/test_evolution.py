@@ -1,5 +1,7 @@
 """EvA and LR-BCD: budgets and limits hold, damage grows, fast predictions are the model's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -44,6 +46,20 @@ def test_an_offset_is_added_to_the_outputs_before_the_class_is_taken(name, task,
         outputs = call_model(trained[name], task.features, graph)
         assert torch.equal(found, (outputs + offset).argmax(1).byte())
     assert not torch.equal(shifted, predictor(trained[name], task)(flips))
+
+
+def test_pairs_of_an_attack_around_its_target_all_have_it_at_one_end(task, trained):
+    aim = Aim(task.graph, torch.tensor([41]), task.labels, predictor(trained["gcn"], task))
+    settings = EvolutionSettings(4, 4, screened=60, around_targets=True)
+    search = Evolution(aim, 3, settings, np.random.default_rng(0))
+    keys = np.array([41 * 60 + other for other in range(50, 60)])  # whose ends are put together
+    search.archive = Archive(keys, np.ones(10, np.int64))
+    tried = np.stack(np.divmod(try_pairs(search, search.untouched, 60).keys, 60))
+    assert (tried == 41).any(0).all()
+    free = Evolution(aim, 3, replace(settings, around_targets=False), np.random.default_rng(0))
+    free.archive = Archive(keys, np.ones(10, np.int64))
+    tried = np.stack(np.divmod(try_pairs(free, free.untouched, 60).keys, 60))
+    assert not (tried == 41).any(0).all()
 
 
 def test_degrees_and_isolated_nodes_are_those_of_the_flipped_graphs(task, trained):

@@ -38,6 +38,7 @@ class EvolutionSettings:
     screened: single pairs that are tried on top of the best individual every `screen_every`
     generations (10 times as many at the start), and exchanged for its weakest; those that hit
     something are drawn by preference. 0: mutation and crossover alone, as its authors have it.
+    around_targets: only pairs with an attacked node at one end, also among those put together.
 
     >>> from elasticgnn.attack import EvolutionSettings
     >>> EvolutionSettings(population=8, generations=10).children
@@ -52,6 +53,7 @@ class EvolutionSettings:
     both_ends: float = 0.6
     screened: int = 2000
     screen_every: int = 20
+    around_targets: bool = False
     constraints: Constraints = field(default_factory=Constraints)
 
     def __post_init__(self) -> None:

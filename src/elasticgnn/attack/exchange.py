@@ -53,6 +53,8 @@ def try_pairs(search: Evolution, best: Generation, count: int) -> Tried:
         known = search.random.permutation(archive.keys)[: count // 2]
         keys = np.concatenate((keys[len(mixed) :], mixed, known))
     keys = np.setdiff1d(keys, best.keys[0])
+    if search.settings.around_targets:
+        keys = keys[np.isin(np.stack(np.divmod(keys, search.num_nodes)), search.nodes).any(0)]
     if search.settings.constraints.keep_last_edge:
         degree = search.degree_after(best.keys)[0]
         lone = (degree[np.stack(np.divmod(keys, search.num_nodes))] <= 1).any(0)

@@ -67,5 +67,5 @@ def at_targets(settings: Settings | None, num_nodes: int) -> Settings | None:
     if isinstance(settings, GradientSettings):
         return replace(settings, around_targets=True, block_size=2 * num_nodes, fresh_epochs=0)
     if isinstance(settings, EvolutionSettings):
-        return replace(settings, generations=min(settings.generations, 100))
+        return replace(settings, around_targets=True, generations=min(settings.generations, 100))
     return settings
