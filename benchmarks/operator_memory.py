@@ -6,20 +6,22 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from elasticgnn.kernels import native
+from elasticgnn.operator.saved_rows import kept
 
 
 def peak_bytes(call: Callable[[], object]) -> int:
     """The largest sum of tensors alive at once during `call`, beyond those alive before it.
 
-    The largest scratch that the compiled loops took during the call is added: they hold it at
-    the peak, or less.
+    The largest scratch that the compiled loops took during the call is added, and what they saved
+    in large blocks: they hold it at the peak, or less.
     """
     call()
     native.scratch_clear()
+    kept.clear()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         result = call()
     del result
-    return _peak(record) + native.scratch_most()
+    return _peak(record) + native.scratch_most() + kept.most
 
 
 def _peak(record: profile) -> int:

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from elasticgnn import ElasticPenalty, elastic_message_passing
+from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
 from elasticgnn.kernels import native
 from elasticgnn.operator import explain_route
 from elasticgnn.operator.routes import ROUTES
@@ -45,6 +45,17 @@ def test_rows_of_a_whole_register_beyond_the_last_cache_are_left_to_the_wide_loo
     rows = normal_rows(20, 16).float().requires_grad_()
     assert route(rows) == "wide"
     assert route(rows, ElasticPenalty(0.4, 1.5, "l1")) == "packed"  # wide has no such gradient
+
+
+@pytest.mark.skipif(SHORT != "packed", reason="packed loops need AVX-512")
+@pytest.mark.parametrize(("chords", "taken"), [(7, "packed"), (8, "wide")])
+def test_rows_of_a_whole_register_with_many_edges_are_left_to_the_wide_loops(chords, taken):
+    node = torch.arange(40)
+    edges = torch.cat([torch.stack([node, (node + k) % 40]) for k in range(1, chords + 1)], 1)
+    graph = Graph.from_edge_index(edges, 40, undirected=True)
+    assert graph.num_edges == 40 * chords
+    for width, expected in ((8, "packed"), (9, taken), (16, taken)):
+        assert explain_route(normal_rows(40, width).float(), graph, PENALTY).taken == expected
 
 
 @needs_kernels

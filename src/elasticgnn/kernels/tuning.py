@@ -1,7 +1,7 @@
 """Thresholds of what Python prepares for the compiled loops; theirs are in simd/tuning.h.
 
-Values are those that benchmarks/bench_operator.py, bench_wide.py and bench_solver.py were fastest
-with on a core with 32 KB and 1 MB of its own.
+Values are those that benchmarks/bench_operator.py, bench_wide.py, bench_short_rows.py and
+bench_solver.py were fastest with on a core with 32 KB and 1 MB of its own.
 """
 
 REORDER_BYTES = 1 << 17  # of node rows: an eighth of a core's own cache, beside the dual's stream
@@ -10,4 +10,5 @@ PACKED_WINDOW = 4096  # nodes at most that change places so that equal ones lie 
 ONE_TILE_EDGES = 20_000  # below, wide rows need one tile: threads would not pay
 MOST_BLOCKS = 16  # of nodes, whose edges are cut into tiles
 EDGES_PER_VISIT = 8  # that must pay for one more visit of a node's rows
+WIDE_EDGES_PER_NODE = 8  # from which on rows of 9 to 16 floats are left to the wide loops
 SOLVER_ONE_THREAD = 50_000  # values of flow below which a second thread costs more than it brings

@@ -10,6 +10,7 @@ from elasticgnn.graph import Graph
 from elasticgnn.graph.once import once_if_fixed
 from elasticgnn.graph.packing import ROW_FLOATS
 from elasticgnn.kernels import native
+from elasticgnn.kernels.tuning import WIDE_EDGES_PER_NODE
 from elasticgnn.operator.autograd import propagate_saving
 from elasticgnn.operator.kernel_call import in_memory
 from elasticgnn.operator.request import Request, refusal_of_direct_call
@@ -42,7 +43,7 @@ def refusal(request: Request) -> str | None:
     if lanes == 0:
         return "it serves short float32 rows with the l21 or l1 norm, on a CPU with AVX-512"
     if lanes == 16 and _is_better_wide(request):
-        return "rows of a whole register, more than the last cache holds: the wide loops are faster"
+        return "rows of a whole register and many edges: the wide loops are faster"
     return None
 
 
@@ -50,11 +51,16 @@ def _is_better_wide(request: Request) -> bool:
     """Whether the wide loops serve it, whose dual has half the rows, one for both directions.
 
     A row of more than eight channels shares its register with none, so that nothing else is won
-    here once the dual streams from memory (benchmarks/bench_wide.py, d = 16).
+    here where nodes have many edges (benchmarks/bench_short_rows.py), or once the dual streams from
+    memory (benchmarks/bench_wide.py, d = 16).
     """
     served = request.is_one_run and (request.gradients == "none" or request.form == "ball")
-    both_directions = 2 * request.graph.num_edges * 64  # bytes
-    return served and request.has_dual and both_directions > loops.tuning.shared_cache_bytes
+    graph = request.graph
+    both_directions = 2 * graph.num_edges * 64  # bytes
+    many = graph.num_edges >= WIDE_EDGES_PER_NODE * graph.num_nodes
+    return (
+        served and request.has_dual and (many or both_directions > loops.tuning.shared_cache_bytes)
+    )
 
 
 def run(request: Request) -> Tensor:

@@ -1,7 +1,25 @@
-"""Memory for the active rows that the compiled loops save for the gradient."""
+"""Memory for the active rows that the compiled loops save for the gradient.
+
+It comes in blocks. Large ones are kept from call to call: fresh memory comes from the system page
+by page, each of them cleared, which can cost as much as the steps (benchmarks/bench_saved_rows.py).
+Meanwhile they are lent to the system, which takes their pages back when memory is short.
+"""
+
+import mmap
+from itertools import chain
+from threading import Lock
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from elasticgnn.kernels import native
+
+loops: Any = native  # not None where rows are saved
+SMALLEST, LARGEST = 1 << 16, 1 << 23  # bytes of a block; each is twice the one before
+LARGE = 1 << 20  # bytes, from which on a block is kept
+ALIGNMENT = 64  # bytes, a line of the cache: no two threads write to one
+CAN_LEND = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")  # Linux
 
 
 def fresh(count: int) -> Tensor:
@@ -13,24 +31,126 @@ class MemoryLimitError(Exception):
     """The loops would save more than they may."""
 
 
+class Block:
+    """A stretch of memory that is handed out piece by piece."""
+
+    def __init__(self, size: int) -> None:
+        self.pages = _map_pages(size) if CAN_LEND and size >= LARGE else None
+        self.bytes = (
+            fresh(size) if self.pages is None else torch.frombuffer(self.pages, dtype=torch.uint8)
+        )
+        self.used = 0
+
+    def take(self, count: int) -> Tensor | None:
+        """The next `count` bytes, or None: they do not fit any more."""
+        begin, end = self.used, self.used + count
+        if end > len(self.bytes):
+            return None
+        self.used = -(-end // ALIGNMENT) * ALIGNMENT
+        return self.bytes[begin:end]
+
+    def lend(self) -> bool:
+        """Whether the system now may take the pages, until they are written again."""
+        self.used = 0
+        return self.pages is not None and _advise(self.pages, mmap.MADV_FREE)
+
+
+def _map_pages(size: int) -> mmap.mmap:
+    """Pages of this process alone: what is shared cannot be lent."""
+    try:
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(f"{size} bytes for the rows of the gradient: {error}") from error
+    _advise(pages, mmap.MADV_HUGEPAGE)
+    return pages
+
+
+def _advise(pages: mmap.mmap, advice: int) -> bool:
+    """Whether the system took the advice, which it may not know."""
+    try:
+        pages.madvise(advice)
+    except OSError:
+        return False
+    return True
+
+
+class KeptBlocks:
+    """Large blocks in no use, by their size.
+
+    Lists give and take whole entries, so that threads need no lock; one could be held by the very
+    thread that the collection of garbage brings here again.
+    """
+
+    def __init__(self) -> None:
+        self.free: dict[int, list[Block]] = {}
+        self.most = 0  # bytes of large blocks that one call used since `clear`
+
+    def take(self, size: int) -> Block:
+        """A kept block of this size, or a new one."""
+        try:
+            return self.free[size].pop()
+        except (KeyError, IndexError):
+            return Block(size)
+
+    def give(self, blocks: list[Block]) -> None:
+        """Keep those that can be lent, as far as there is room."""
+        large = [block for block in blocks if block.pages is not None]
+        self.most = max(self.most, sum(block.used for block in large))
+        room = loops.tuning.lent_bytes - self.count_bytes()
+        for block in large:
+            room -= len(block.bytes)
+            if room >= 0 and block.lend():
+                self.free.setdefault(len(block.bytes), []).append(block)
+
+    def count_bytes(self) -> int:
+        """Bytes of all of them."""
+        return sum(len(block.bytes) for block in chain.from_iterable([*self.free.values()]))
+
+    def clear(self) -> None:
+        """Give all of it back to the system."""
+        self.free, self.most = {}, 0
+
+
+kept = KeptBlocks()
+
+
 class SavedRows:
     """A table of `pointers` to rows, `marks` bytes, and memory that the loops ask for on their way.
 
     With a `limit` (bytes in all) asking for more raises MemoryLimitError.
     """
 
+    kept = kept  # which must outlive it when Python ends
+
     def __init__(self, pointers: int, marks: int, limit: int | None = None) -> None:
+        self.blocks: list[Block] = []
+        self.lock = Lock()  # any thread of the loops may ask
         size = 8 * pointers + marks
-        self.pieces = [fresh(size)]  # the table and the marks, then what the table points to
-        first = self.pieces[0].data_ptr()
-        self.addresses = (first, first + 8 * pointers)
         self.room = None if limit is None else limit - size
+        first = self._take(size).data_ptr()
+        self.addresses = (first, first + 8 * pointers)
+
+    def __del__(self) -> None:
+        self.kept.give(self.blocks)
 
     def more(self, count: int) -> Tensor:
-        """A fresh piece of so many numbers; MemoryLimitError beyond the allowed room."""
-        if self.room is not None:
-            self.room -= count
-            if self.room < 0:
-                raise MemoryLimitError
-        self.pieces.append(fresh(count))
-        return self.pieces[-1]
+        """A piece of so many bytes; MemoryLimitError beyond the allowed room."""
+        with self.lock:
+            if self.room is not None:
+                self.room -= count
+                if self.room < 0:
+                    raise MemoryLimitError
+            return self._take(count)
+
+    def _take(self, count: int) -> Tensor:
+        found = self.blocks[-1].take(count) if self.blocks else None
+        if found is None:
+            self.blocks.append(self.kept.take(self._next_size(count)))
+            found = self.blocks[-1].take(count)
+        assert found is not None  # the block was made for it
+        return found
+
+    def _next_size(self, count: int) -> int:
+        """Bytes of the next block: small calls take little, large ones find blocks that fit."""
+        usual = min(SMALLEST << len(self.blocks), LARGEST)
+        return usual if count <= usual else -(-count // LARGEST) * LARGEST
