@@ -6,8 +6,9 @@ import torch
 from attack.small_task import planted_split, planted_task, seeded, trained_models
 from elasticgnn.attack import AttackBudget, Constraints, GradientSettings, Retraining, attack
 from elasticgnn.attack.budget_projection import project_to_budget
-from elasticgnn.attack.relaxed import Block, edge_keys, key_pairs, random_keys
-from elasticgnn.attack.victim import Victim
+from elasticgnn.attack.relaxed import Block, key_pairs, random_keys
+from elasticgnn.attack.victim import NoEdgeGradientError, Victim
+from elasticgnn.graph.keys import edge_keys
 from elasticgnn.training import TrainingPlan, fit, make_model
 
 MODELS = ("elastic", "gcn", "appnp")
@@ -143,7 +144,7 @@ def test_projection_is_feasible_and_nearest(budget):
 
 def test_attack_on_a_model_that_ignores_the_graph_finds_nothing(task):
     model = make_model("mlp", task, seeded(0))
-    with pytest.raises(ValueError, match="victim must depend on the graph"):
+    with pytest.raises(NoEdgeGradientError, match="victim must depend on the graph"):
         attack(
             task,
             planted_split(task),

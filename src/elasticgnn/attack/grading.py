@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 
 from elasticgnn.attack.perturbation import component_task
-from elasticgnn.attack.relaxed import edge_keys
 from elasticgnn.attack.suspicion import RankedEdges, precision_at, roc_area
 from elasticgnn.data import NodeTask
+from elasticgnn.graph.keys import edge_keys
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,13 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.keys import edge_keys, pair_keys, pairs_of
 from elasticgnn.graph.merge import Edges
 
 
 def key_pairs(keys: Tensor, num_nodes: int) -> Tensor:
     """The pairs (k, 2) of their keys."""
-    return torch.stack((keys // num_nodes, keys % num_nodes), dim=1)
-
-
-def edge_keys(graph: Graph) -> Tensor:
-    """The keys of a graph's edges, ascending."""
-    return graph.tail * graph.num_nodes + graph.head
+    return torch.stack(pairs_of(keys, num_nodes), dim=1)
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Block:
         # rounding of 1 - share must not leave the weights' range
         weight = (self.base + change).clamp(min=0)
         size = self.graph.num_nodes
-        edges = Edges(self.union // size, self.union % size, weight)
+        edges = Edges(*pairs_of(self.union, size), weight)
         return Graph(edges, size, normalization=self.graph.normalization)
 
 
@@ -67,14 +63,15 @@ def random_keys(
     """
     if ends is None and count >= num_nodes * (num_nodes - 1) // 2:
         tail, head = torch.triu_indices(num_nodes, num_nodes, 1)
-        return tail * num_nodes + head
+        return pair_keys(tail, head, num_nodes)
     draws = count + count // 2 + 8
     one = torch.randint(num_nodes, (draws,), generator=generator)
     if ends is not None:
         one = ends[torch.randint(len(ends), (draws,), generator=generator)]
     other = torch.randint(num_nodes - 1, (draws,), generator=generator)
     other = other + (other >= one)
-    keys = torch.unique(torch.minimum(one, other) * num_nodes + torch.maximum(one, other))
+    low, high = torch.minimum(one, other), torch.maximum(one, other)
+    keys = torch.unique(pair_keys(low, high, num_nodes))
     if len(keys) <= count:
         return keys
     kept = torch.randperm(len(keys), generator=generator)[:count]

@@ -5,8 +5,9 @@ from torch import Tensor
 
 from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.constraints import Constraints
-from elasticgnn.attack.relaxed import edge_keys, key_pairs, random_keys
+from elasticgnn.attack.relaxed import key_pairs, random_keys
 from elasticgnn.data import NodeTask
+from elasticgnn.graph.keys import edge_keys
 
 ROUNDS = 50  # of drawing again when constraints or repetitions used pairs up
 

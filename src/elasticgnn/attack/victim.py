@@ -97,6 +97,10 @@ class Victim:
         return retrain
 
 
+class NoEdgeGradientError(ValueError):
+    """The victim's loss has no gradient in the edges, which a gradient attack would follow."""
+
+
 def loss_and_gradient(victim: Victim, graph: Graph, leaf: Tensor) -> tuple[float, Tensor]:
     """The victim's loss on `graph` and its derivative in the `leaf` the weights were made from.
 
@@ -105,5 +109,7 @@ def loss_and_gradient(victim: Victim, graph: Graph, leaf: Tensor) -> tuple[float
     loss = victim.loss(graph)
     (gradient,) = torch.autograd.grad(loss, leaf, allow_unused=True) if loss.grad_fn else (None,)
     if gradient is None:
-        raise ValueError("victim must depend on the graph to be attacked, got one that does not")
+        raise NoEdgeGradientError(
+            "victim must depend on the graph to be attacked, got one that does not"
+        )
     return float(loss.detach()), gradient
