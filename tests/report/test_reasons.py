@@ -42,6 +42,14 @@ def test_the_agreeing_setting_of_highest_validation_is_named(table, tmp_path):
     assert text.endswith("was 1.6 points behind on the validation nodes.")
 
 
+def test_an_agreeing_setting_that_fewer_runs_put_ahead_is_not_said_to_be_behind(table, tmp_path):
+    entry = entry_that_tried(
+        table, Candidate(CHOSEN, 10, 0.80, 0.73), Candidate(NEAR, 1, 0.814, 0.819)
+    )
+    text = reason_text(table, entry, tmp_path)
+    assert text.endswith("was 1.4 points ahead on the validation nodes of its fewer runs.")
+
+
 def test_a_setting_as_far_from_the_paper_is_no_reason(table, tmp_path):
     other = Candidate(NEAR, 2, 0.79, 0.74)
     entry = entry_that_tried(table, Candidate(CHOSEN, 10, 0.80, 0.73), other)

@@ -55,12 +55,21 @@ def other_setting(table: Table, entry: Entry) -> list[str]:
         return []
     best = max(agreeing, key=lambda candidate: candidate.val)
     label = table.setting_label(entry.cell, best.setting)
-    behind = 100 * (chosen[0].val - best.val)
     runs = "1 run" if best.runs == 1 else f"{best.runs} runs"
     return [
         f"Of the settings tried, {label} ({runs}) has {100 * best.test:.1f} on the test nodes, "
-        f"within, and was {behind:.1f} points behind on the validation nodes."
+        f"within, and was {distance_text(100 * (chosen[0].val - best.val))}."
     ]
+
+
+def distance_text(behind: float) -> str:
+    """How far a setting was behind the chosen one in validation, in words.
+
+    One that was dropped after fewer runs may be ahead: halving compares equal numbers of them.
+    """
+    if behind >= 0:
+        return f"{behind:.1f} points behind on the validation nodes"
+    return f"{-behind:.1f} points ahead on the validation nodes of its fewer runs"
 
 
 def agrees(table: Table, entry: Entry, candidate: Candidate) -> bool:
