@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 from torch import Tensor
 
+from elasticgnn.extras import optional_imports
 from elasticgnn.kernels.transforms import is_functionalized, is_pushed_forward
 from elasticgnn.operator import fused_op
 from elasticgnn.operator.request import Request, is_recorded
@@ -41,7 +42,8 @@ def refusal_of_triton() -> str | None:
     """Why the Triton of this machine cannot compile the kernels, if it cannot."""
     if find_spec("triton") is None:
         return "triton is not installed: pip install 'elasticgnn[gpu]'"
-    import triton  # takes a second, and only calls with a GPU come here
+    with optional_imports():
+        import triton  # takes a second, and only calls with a GPU come here
 
     version: str = triton.__version__
     if tuple(map(int, version.split(".")[:2])) < OLDEST:
