@@ -103,7 +103,7 @@ def test_a_population_of_one_equals_fit():
     model = make_model(settings, TASK, generator)
     plan = TrainingPlan(run.learning_rate, run.weight_decay, epochs=15)
     alone = fit(model, TASK, run.split, plan, generator)
-    (member,) = fit_for(15, [run], keep_weights=True)
+    (member,) = fit_for(15, [run], return_weights=True)
     assert_same_course(alone, member)
     for name, value in model.named_parameters():
         torch.testing.assert_close(value, member.weights[name])
@@ -115,7 +115,7 @@ def test_fit_trains_gcn_as_a_batch_of_one():
     generator = torch.Generator().manual_seed(2)
     model = make_model(settings, TASK, generator)
     alone = fit(model, TASK, run.split, plan, generator)
-    (member,) = fit_for(15, [run], settings, keep_weights=True)
+    (member,) = fit_for(15, [run], settings, return_weights=True)
     assert alone.loss == member.loss
     assert model.state_dict().keys() == member.weights.keys()
     for name, value in model.state_dict().items():
@@ -126,7 +126,7 @@ def test_fit_trains_gcn_as_a_batch_of_one():
 def test_the_kept_weights_give_the_selected_accuracy(name):
     run = varied_runs()[0]
     settings = ModelSettings(name, lambda1=run.lambda1, lambda2=run.lambda2)
-    (history,) = fit_for(30, [run], settings, keep_weights=True)
+    (history,) = fit_for(30, [run], settings, return_weights=True)
     model = make_model(settings, TASK, torch.Generator()).eval()
     model.load_state_dict(history.weights)
     said = model(TASK.features, TASK.graph).argmax(1)

@@ -126,7 +126,7 @@ def train_side_by_side(
         [to_run(group_task, claim.setting, run) for claim, run in places],
         model_settings(group_task, claims[0].setting),
         training_plan(group_task, claims[0].setting),
-        keep_weights=group_task.group.study.metric != "accuracy",
+        return_weights=group_task.group.study.metric != "accuracy",
         finished=finished,
     )
 

@@ -61,7 +61,7 @@ def fit_repeatedly(
         histories = fit_one_by_one(task, splits, settings, plan, seed, progress)
     else:
         runs = [run_of(form, plan, split, seed + k) for k, split in enumerate(splits)]
-        histories = fit_population(task, runs, form, plan, keep_weights=True, progress=progress)
+        histories = fit_population(task, runs, form, plan, return_weights=True, progress=progress)
         histories = [rename_weights(history, settings) for history in histories]
     return Repeated(settings, tuple(splits), tuple(histories))
 

@@ -59,7 +59,7 @@ class BatchTraining:
 
     def fit(
         self,
-        keep_weights: bool,
+        return_weights: bool,
         progress: Progress | None,
         finished: Finished | None = None,
         callback: Callback | None = None,
@@ -71,7 +71,7 @@ class BatchTraining:
             count = len(self.alive)
             self.train_epoch(epoch)
             self.evaluate()
-            self.write_down(keep_weights)
+            self.write_down(return_weights)
             if callback is not None:
                 for number in self.alive:
                     callback(str(number), epoch, self.records[number].epochs[-1]._asdict())
@@ -121,12 +121,12 @@ class BatchTraining:
         self.val.measure(output)
         self.test.measure(output, with_loss=False)
 
-    def write_down(self, keep_weights: bool) -> None:
+    def write_down(self, return_weights: bool) -> None:
         """Adds this epoch to the records; keeps the weights of runs that it is the best of."""
         columns = (self.train.loss, self.val.loss, self.val.accuracy, self.test.accuracy)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for position, (number, row) in enumerate(zip(self.alive, rows, strict=True)):
-            if self.records[number].add(EpochResult(*row)) and keep_weights:
+            if self.records[number].add(EpochResult(*row)) and return_weights:
                 self.best[number] = self.batch.state(position)
 
     def retire(self) -> None:

@@ -40,7 +40,7 @@ def fit_population(
     settings: ModelSettings,
     plan: TrainingPlan,
     *,
-    keep_weights: bool = False,
+    return_weights: bool = False,
     progress: Progress | None = None,
     finished: Finished | None = None,
 ) -> list[History]:
@@ -50,7 +50,7 @@ def fit_population(
     what a `Run` names itself replaces theirs. A run draws its weights and then its dropout seed
     from a generator seeded with `run.seed`, as `make_model` and `fit` do. progress is called with
     the run-epochs finished since its last call and the mean best validation accuracy of the batch
-    so far, finished with number and History of each run as soon as it stops. keep_weights fills
+    so far, finished with number and History of each run as soon as it stops. return_weights fills
     `History.weights` (a state dict of ElasticGNN or GCN).
 
     >>> from elasticgnn.training import Run, fit_population
@@ -65,8 +65,8 @@ def fit_population(
     task = replace(task, features=stored(task.features))
     if native is None:
         warn_once_if_missing()
-        return fit_one_by_one(task, runs, form, plan, keep_weights, finished)
-    return fit_in_batches(task, runs, form, plan, keep_weights, progress, finished)
+        return fit_one_by_one(task, runs, form, plan, return_weights, finished)
+    return fit_in_batches(task, runs, form, plan, return_weights, progress, finished)
 
 
 def fit_in_batches(
@@ -74,7 +74,7 @@ def fit_in_batches(
     runs: Sequence[Run],
     settings: ModelSettings,
     plan: TrainingPlan,
-    keep_weights: bool,
+    return_weights: bool,
     progress: Progress | None,
     finished: Finished | None,
 ) -> list[History]:
@@ -88,7 +88,7 @@ def fit_in_batches(
         chosen = [runs[number] for number in numbers]
         batch = new_batch(task, orders, chosen, settings, matrix)
         together = BatchTraining(task, chosen, batch, penalty, settings.steps, plan)
-        histories = together.fit(keep_weights, progress, numbered(finished, numbers))
+        histories = together.fit(return_weights, progress, numbered(finished, numbers))
         results.update(zip(numbers, histories, strict=True))
     return [results[number] for number in range(len(runs))]
 
@@ -105,13 +105,13 @@ def fit_one_by_one(
     runs: Sequence[Run],
     settings: ModelSettings,
     plan: TrainingPlan,
-    keep_weights: bool,
+    return_weights: bool,
     finished: Finished | None,
 ) -> list[History]:
     """Run after run by autograd: where the compiled loops are missing."""
     histories = []
     for number, run in enumerate(runs):
-        histories.append(fit_alone(task, run, settings, plan, keep_weights))
+        histories.append(fit_alone(task, run, settings, plan, return_weights))
         if finished is not None:
             finished(number, histories[-1])
     return histories
@@ -125,7 +125,7 @@ def check_runs(runs: Sequence[Run]) -> None:
 
 
 def fit_alone(
-    task: NodeTask, run: Run, settings: ModelSettings, plan: TrainingPlan, keep_weights: bool
+    task: NodeTask, run: Run, settings: ModelSettings, plan: TrainingPlan, return_weights: bool
 ) -> History:
     """The same run by autograd: where the compiled loops are missing, and in tests."""
     generator = torch.Generator().manual_seed(run.seed)
@@ -133,7 +133,7 @@ def fit_alone(
     model = make_model(settings, task, generator)
     plan = replace(plan, learning_rate=run.learning_rate, weight_decay=run.weight_decay)
     history = fit_by_autograd(model, task, run.split, plan, draw_seed(generator))
-    return replace(history, weights=model.state_dict()) if keep_weights else history
+    return replace(history, weights=model.state_dict()) if return_weights else history
 
 
 def new_batch(

@@ -176,7 +176,7 @@ class Evaluation:
         batches = -(-len(runs) // 16)
         plan = replace(group[0].plan, max_seconds=seconds / batches)
         task = self.task_of(group[0])
-        return fit_population(task, runs, group[0].settings, plan, keep_weights=True)
+        return fit_population(task, runs, group[0].settings, plan, return_weights=True)
 
     def model_of(self, candidate: Candidate, history: History) -> nn.Module:
         """The model with the weights that a history keeps."""
