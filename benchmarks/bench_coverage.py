@@ -57,7 +57,7 @@ def draw(kind: str, seed: int) -> dict:
     (best,) = evaluation.measure([candidate], division.folds, 1e6)
     held = held_out.hold_out(Judges(evaluation, division, 0.0, rng), best, 1e6)
     labels, truth = whole.labels[held.nodes].numpy(), whole.labels[away].numpy()
-    model = evaluation.refit(best, division.kept)
+    model = evaluation.refit(best, division.refit_nodes)
     said = evaluation.probability(candidate, model, away)
     calibrated = fit_calibration(labels, held.said).apply(said)
     fair = cross_calibrated(labels, held.said, held.group)

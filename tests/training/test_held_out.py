@@ -54,7 +54,7 @@ def away_from(task, y, judges, best, held):
     evaluation = judges.evaluation
     calibration, scores = calibrated(evaluation, held.calibrating)
     away = (task.labels < 0).nonzero().flatten()
-    model = evaluation.refit(best, judges.division.kept)
+    model = evaluation.refit(best, judges.division.refit_nodes)
     said = calibration.apply(evaluation.probability(best.candidate, model, away))
     truth = y[away.numpy()]
     inside = conformal_sets(said, scores, 0.9)[np.arange(len(truth)), truth].mean()

@@ -29,7 +29,7 @@ def test_a_column_says_who_judges():
     task = marked(part=part)
     division = divide(task, np.random.default_rng(0), Splitting(parts="part"))
     assert division.judges.tolist() == list(range(80, 100))
-    assert division.kept.tolist() == list(range(80))
+    assert division.refit_nodes.tolist() == list(range(80))
     assert len(division.folds) == 1
     assert division.folds[0].val.tolist() == list(range(60, 80))
     (split,) = own_splits(task, Splitting(parts="part"), 0)

@@ -231,9 +231,9 @@ def test_an_interrupted_comparison_goes_on(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tune(task, minutes=0.05, progress=stop, kept_in=path)
+        tune(task, minutes=0.05, progress=stop, checkpoint=path)
     with pytest.raises(ValueError, match="of other data or settings"):
-        tune(task, minutes=0.05, seed=1, kept_in=path)
+        tune(task, minutes=0.05, seed=1, checkpoint=path)
     measure = Evaluation.measure_group
 
     def counted(self, group, folds, seconds):
@@ -241,7 +241,7 @@ def test_an_interrupted_comparison_goes_on(tmp_path, monkeypatch):
         return measure(self, group, folds, seconds)
 
     monkeypatch.setattr(Evaluation, "measure_group", counted)
-    board = tune(task, minutes=0.02, kept_in=path)
+    board = tune(task, minutes=0.02, checkpoint=path)
     assert "label propagation" not in seen
     assert "logistic regression" not in seen
     assert "label propagation" in {entry.family for entry in board.entries}

@@ -49,7 +49,7 @@ def train_tuned(
         seed=asked.seed,
         splitting=asked.splitting,
         balanced=asked.balanced,
-        kept_in=left_behind,
+        checkpoint=left_behind,
     )
     written = write_wanted(board.winner, task, output, page)
     if as_json:

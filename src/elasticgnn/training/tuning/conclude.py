@@ -62,7 +62,7 @@ def conclude(
     estimate = judges.estimate(judged.said)
     entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
-    model = evaluation.finished(best.candidate, evaluation.refit(best, judges.division.kept))
+    model = evaluation.finished(best.candidate, evaluation.refit(best, judges.division.refit_nodes))
     facts = {
         "conformal": judged.scores,
         "metric": evaluation.metric,
@@ -135,12 +135,12 @@ def with_facts(board: Leaderboard, task: NodeTask, division: Division) -> Leader
 
 def trained_nodes(task: NodeTask, division: Division) -> dict[str, Any]:
     """The nodes trained on, and those of the test: by their ids where they have any."""
-    away = set(task.labelled.tolist()) - set(division.kept.tolist())
+    away = set(task.labelled.tolist()) - set(division.refit_nodes.tolist())
     ids = task.node_ids
     split: dict[str, list[Any]] = {
         name: nodes if ids is None else [ids[node] for node in nodes]
         for name, nodes in (
-            ("train", division.kept.tolist()),
+            ("train", division.refit_nodes.tolist()),
             ("val", []),
             ("test", sorted(away)),
         )

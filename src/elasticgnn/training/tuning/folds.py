@@ -34,31 +34,31 @@ Array = NDArray[Any]
 class Division:
     """judges: nodes that no choice has seen; folds: splits of the others into train and val.
 
-    kept: what the winner is trained on in the end; order: whether nodes were dealt at random, or
-    by what only whole groups, or only their time, keep apart.
+    refit_nodes: what the winner is trained on in the end; order: whether nodes were dealt at
+    random, or by what only whole groups, or only their time, keep apart.
     """
 
     judges: Tensor
     choosers: Tensor
     folds: tuple[Split, ...]
-    kept: Tensor
+    refit_nodes: Tensor
     order: Literal["random", "grouped", "time"] = "random"
 
     @property
-    def judges_are_kept(self) -> bool:
+    def refit_on_judges(self) -> bool:
         """Whether the winner is trained on the judges, too, in the end."""
-        return len(self.kept) > len(self.choosers)
+        return len(self.refit_nodes) > len(self.choosers)
 
     def trained_without(self, nodes: Tensor, fold: int | None) -> Tensor:
         """The nodes to train on where `nodes`, of the judges or a fold, are not to be seen."""
         if self.order == "time":  # nor anything later
             return self.choosers if fold is None else self.folds[fold].train
-        return self.kept[~torch.isin(self.kept, nodes)]
+        return self.refit_nodes[~torch.isin(self.refit_nodes, nodes)]
 
     @property
     def digest(self) -> str:
         """Names the division: equal ones have equal digests."""
-        parts = [self.judges, self.kept]
+        parts = [self.judges, self.refit_nodes]
         parts += [part for fold in self.folds for part in (fold.train, fold.val)]
         sums = hashlib.sha256()
         for part in parts:
@@ -111,12 +111,12 @@ def check_enough(task: NodeTask, codes: Array) -> None:
 
 
 def division(
-    known: Array, away: NDArray[np.bool_], folds: tuple[Split, ...], *, keep_all: bool = True
+    known: Array, away: NDArray[np.bool_], folds: tuple[Split, ...], *, refit_on_judges: bool = True
 ) -> Division:
-    """The division whose judges are `away`; judges are trained on in the end if `keep_all`."""
+    """The division whose judges are `away`."""
     judges, choosers = torch.from_numpy(known[away]), torch.from_numpy(known[~away])
-    kept = torch.from_numpy(known) if keep_all else choosers
-    return Division(judges, choosers, folds, kept)
+    refit_nodes = torch.from_numpy(known) if refit_on_judges else choosers
+    return Division(judges, choosers, folds, refit_nodes)
 
 
 def folds_of(choosers: Array, part: Array, count: int) -> tuple[Split, ...]:
@@ -142,7 +142,7 @@ def by_parts(
     else:
         fold = deal(codes[~away], splitting.folds, rng)
         folds = folds_of(known[~away], fold, splitting.folds)
-    return division(known, away, folds, keep_all=False)
+    return division(known, away, folds, refit_on_judges=False)
 
 
 def by_time(task: NodeTask, known: Array, splitting: Splitting) -> Division:

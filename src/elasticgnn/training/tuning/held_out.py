@@ -23,14 +23,14 @@ class HeldOut:
     """Outputs for the judges and for the nodes of the folds, each by a model trained without it.
 
     nodes (k,), said (k, classes) or (k, 1), group (k,): 0 the judges, in their order, f the nodes
-    that fold f - 1 validated on. judges_are_kept: whether the saved model is trained on them, too;
+    that fold f - 1 validated on. refit_on_judges: whether the saved model is trained on them, too;
     else they are a test of one's own, which calibrates nothing.
     """
 
     nodes: Array
     said: Array
     group: Array
-    judges_are_kept: bool
+    refit_on_judges: bool
 
     @property
     def judged(self) -> Array:
@@ -45,12 +45,12 @@ class HeldOut:
     @property
     def calibrating(self) -> HeldOut:
         """The nodes by which the saved model is calibrated."""
-        return self if self.judges_are_kept else self.of_choosers
+        return self if self.refit_on_judges else self.of_choosers
 
     def part(self, chosen: NDArray[np.bool_]) -> HeldOut:
         """Some of the nodes."""
         rows = self.nodes[chosen], self.said[chosen], self.group[chosen]
-        return HeldOut(*rows, self.judges_are_kept)
+        return HeldOut(*rows, self.refit_on_judges)
 
 
 def hold_out(judges: Judges, best: Outcome, seconds: float) -> HeldOut:
@@ -77,7 +77,7 @@ def hold_out(judges: Judges, best: Outcome, seconds: float) -> HeldOut:
         said[number] = said_without(judges, best, number, nodes, pieces)
     numbers = np.repeat(np.arange(len(groups)), [len(nodes) for nodes in groups])
     rows = torch.cat(groups).numpy(), np.concatenate(said), numbers
-    return HeldOut(*rows, division.judges_are_kept)
+    return HeldOut(*rows, division.refit_on_judges)
 
 
 def said_without(judges: Judges, best: Outcome, group: int, nodes: Tensor, pieces: int) -> Array:

@@ -32,7 +32,7 @@ def tune(
     splitting: Splitting = RANDOM,
     balanced: bool = False,
     progress: Progress | None = None,
-    kept_in: Path | None = None,
+    checkpoint: Path | None = None,
 ) -> Leaderboard:
     """The best model for the known nodes of `task`, and what it is worth on nodes kept away.
 
@@ -41,8 +41,8 @@ def tune(
     comes from further refits, each without the nodes it is asked about, which may take half of
     `minutes` on top. How many settings are tried depends on the time, the split does not.
     A task with `values` is a regression. splitting: by a column, groups or time instead of at
-    random; balanced: every class weighs the same in training, however rare. kept_in: a file that
-    holds what was measured, from which an interrupted comparison goes on; removed in the end. A
+    random; balanced: every class weighs the same in training, however rare. checkpoint: a file
+    with what was measured, from which an interrupted comparison goes on; removed in the end. A
     refit takes at most as long as `minutes`, or one minute. Where the mean of four networks that
     differ in seed held out better than one, and half of `minutes` is enough to train them, the
     winner is their ensemble.
@@ -59,7 +59,7 @@ def tune(
     unit = unit_of(task)
     ready = in_deviations(task if preparation is None else preparation.apply(task), unit)
     key = f"{task.fingerprint} {chosen} {seed} {splitting} {balanced} {division.digest}"
-    known = None if kept_in is None else OutcomeFile(kept_in, key)
+    known = None if checkpoint is None else OutcomeFile(checkpoint, key)
     limit = max(60 * minutes, 60.0)
     evaluation = Evaluation(ready, chosen, seed, unit, known=known, refit_seconds=limit)
     outcomes = search(evaluation, division, 60 * minutes, rng, progress, balanced=balanced)
@@ -70,8 +70,8 @@ def tune(
     left = 60 * minutes - (time.perf_counter() - began)
     judges = Judges(evaluation, division, left / 2, rng)
     board = conclude(task, preparation, ranked, judges, began, max(left / 4, 30 * minutes))
-    if kept_in is not None:
-        kept_in.unlink(missing_ok=True)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
     return board
 
 
