@@ -59,14 +59,14 @@ def draw(kind: str, seed: int) -> dict:
     labels, truth = whole.labels[held.nodes].numpy(), whole.labels[away].numpy()
     model = evaluation.refit(best, division.refit_nodes)
     said = evaluation.probability(candidate, model, away)
-    calibrated = fit_calibration(labels, held.said).apply(said)
-    fair = cross_calibrated(labels, held.said, held.group)
+    calibrated = fit_calibration(labels, held.outputs).apply(said)
+    fair = cross_calibrated(labels, held.outputs, held.group)
     of_known, of_away = own_scores(fair, labels), own_scores(calibrated, truth)
     return {
         "kind": kind,
         "seed": seed,
         "coverage": share(calibrated, conformal_scores(labels, fair), truth),
-        "uncalibrated": share(said, conformal_scores(labels, held.said), truth),
+        "uncalibrated": share(said, conformal_scores(labels, held.outputs), truth),
         "swap": swapped(of_known, of_away, rng),
         "calibrating": len(labels),
         "kept away": len(truth),

@@ -103,7 +103,7 @@ def measure(kind: str, trials: int, seed: int) -> list[dict]:
         best = max(found, key=lambda outcome: outcome.mean)
         judges = Judges(evaluation, division, FOREVER, np.random.default_rng(0))
         row = {"data": kind, "search": name, "seed": seed, "trials": trials, "whole": len(found)}
-        row |= {"folds": best.mean, "judges": judges.estimate(judges.said_by(best)).value}
+        row |= {"folds": best.mean, "judges": judges.estimate(judges.outputs_of(best)).value}
         rows.append(row | {"processor seconds": seconds})
         print(json.dumps(rows[-1]), flush=True)
     return rows

@@ -59,7 +59,7 @@ def away_from(task, y, judges, best, held):
     truth = y[away.numpy()]
     inside = conformal_sets(said, scores, 0.9)[np.arange(len(truth)), truth].mean()
     known = task.labels[torch.from_numpy(held.nodes)].numpy()
-    return inside, excess(said, truth) - excess(calibration.apply(held.said), known)
+    return inside, excess(said, truth) - excess(calibration.apply(held.outputs), known)
 
 
 def excess(said, truth):
@@ -91,7 +91,7 @@ def test_each_node_is_asked_of_a_model_that_has_not_seen_it():
     assert sorted(held.nodes.tolist()) == task.labelled.tolist()
     assert held.nodes[held.group == 0].tolist() == judges.division.judges.tolist()
     shares = np.bincount(truth) / len(truth)
-    own = held.said[np.arange(len(truth)), truth]
+    own = held.outputs[np.arange(len(truth)), truth]
     assert np.abs(own - shares[truth]).max() < 0.05  # nothing but how frequent the class is
 
 

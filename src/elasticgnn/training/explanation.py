@@ -102,7 +102,7 @@ def explain(
     if trained.unit is not None:
         raise ValueError("model must predict classes, got one of numbers (see explain_number)")
     around = around_node(trained, task, node)
-    said = around.said(around.graph, around.features)
+    said = around.outputs(around.graph, around.features)
     best_class = int(said[around.centre].argmax())
     target = best_class if label is None else class_number(trained, label)
     names = [trained.class_names[k] for k in said.argmax(1).tolist()]
@@ -126,7 +126,7 @@ def explain_number(trained: TrainedModel, task: NodeTask, node: int) -> NumberEx
     if trained.unit is None:
         raise ValueError("model must have been trained with --target number, got classes")
     around = around_node(trained, task, node)
-    said = around.said(around.graph, around.features)
+    said = around.outputs(around.graph, around.features)
     names = [f"{value:.6g}" for value in said[:, 0].tolist()]
     value = float(said[around.centre, 0])
     return NumberExplanation(value=value, **effects(around, task, said, names, 0))
@@ -147,7 +147,7 @@ def effects(
     here = float(said[around.centre, target])
 
     def effect(graph: Graph, features: Tensor | SparseFeatures) -> float:
-        return here - float(around.said(graph, features)[around.centre, target])
+        return here - float(around.outputs(graph, features)[around.centre, target])
 
     neighbours = [
         NeighbourEffect(node := int(around.nodes[other]), names[node], labels[other], change)

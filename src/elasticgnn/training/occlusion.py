@@ -51,7 +51,7 @@ class Neighbourhood:
         return cls(trained, task.graph.subgraph(nodes), features, nodes, centre)
 
     @torch.no_grad()
-    def said(self, graph: Graph, features: Tensor | SparseFeatures) -> Tensor:
+    def outputs(self, graph: Graph, features: Tensor | SparseFeatures) -> Tensor:
         """Probabilities (k, classes) or numbers (k, 1) with another graph or other features."""
         outputs = forward_on(self.trained.model.eval(), features, graph)(None).double()
         if self.trained.unit is not None:

@@ -35,7 +35,7 @@ from elasticgnn.training.tuning.outcome import Outcome
 class Judged:
     """What classes and numbers answer each in their own way."""
 
-    said: NDArray[Any]  # of the judges: calibrated probabilities, or numbers
+    outputs: NDArray[Any]  # of the judges: calibrated probabilities, or numbers
     scores: list[float]  # conformal, for the saved model
     fitted: dict[str, Any]  # what the saved model has beside its weights
     calibration_error: float | None
@@ -59,7 +59,7 @@ def conclude(
         if evaluation.unit is None
         else judge_numbers(judges, held)
     )
-    estimate = judges.estimate(judged.said)
+    estimate = judges.estimate(judged.outputs)
     entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
     model = evaluation.finished(best.candidate, evaluation.refit(best, judges.division.refit_nodes))
@@ -117,14 +117,14 @@ def judge_numbers(judges: Judges, held: HeldOut) -> Judged:
 def calibrated(evaluation: Evaluation, held: HeldOut) -> tuple[Calibration, list[float]]:
     """The calibration of nodes held out, and conformal scores of each by that of the others."""
     labels = evaluation.truth(torch.from_numpy(held.nodes))
-    fair = cross_calibrated(labels, held.said, held.group)
-    return fit_calibration(labels, held.said), conformal_scores(labels, fair)
+    fair = cross_calibrated(labels, held.outputs, held.group)
+    return fit_calibration(labels, held.outputs), conformal_scores(labels, fair)
 
 
 def errors_of(evaluation: Evaluation, held: HeldOut) -> list[float]:
     """How far the numbers of nodes held out were from what was said of them, ascending."""
     truth = evaluation.truth(torch.from_numpy(held.nodes))
-    return evenly_picked(np.abs(truth - held.said[:, 0]))
+    return evenly_picked(np.abs(truth - held.outputs[:, 0]))
 
 
 def with_facts(board: Leaderboard, task: NodeTask, division: Division) -> Leaderboard:

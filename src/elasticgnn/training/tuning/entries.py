@@ -14,7 +14,7 @@ from elasticgnn.training.tuning.outcome import Outcome
 def gain(judges: Judges, best: Outcome, rival: Outcome) -> Estimate:
     """What looking at the edges is worth, on held-out nodes."""
     with_graph, without = (best, rival) if best.candidate.needs_graph else (rival, best)
-    return judges.difference(judges.said_by(with_graph), judges.said_by(without))
+    return judges.difference(judges.outputs_of(with_graph), judges.outputs_of(without))
 
 
 def families_of(ranked: list[Outcome]) -> list[str]:
@@ -35,7 +35,7 @@ def describe(family: str, ranked: list[Outcome], judges: Judges) -> Entry:
     own = [outcome for outcome in ranked if outcome.candidate.family == family]
     best = own[0]
     is_judged = judges.has_time and best is not ranked[0]
-    seen = judges.estimate(judges.said_by(best)) if is_judged else None
+    seen = judges.estimate(judges.outputs_of(best)) if is_judged else None
     deviation = float(np.nanstd(best.scores))
     settings, members = best.candidate.settings, best.members
     return Entry(family, settings, best.mean, deviation, len(own), seen, members, len(best.scores))

@@ -22,20 +22,20 @@ MOST_PIECES = 12  # of one group of nodes
 class HeldOut:
     """Outputs for the judges and for the nodes of the folds, each by a model trained without it.
 
-    nodes (k,), said (k, classes) or (k, 1), group (k,): 0 the judges, in their order, f the nodes
-    that fold f - 1 validated on. refit_on_judges: whether the saved model is trained on them, too;
-    else they are a test of one's own, which calibrates nothing.
+    nodes (k,), outputs (k, classes) or (k, 1), group (k,): 0 the judges, in their order, f the
+    nodes that fold f - 1 validated on. refit_on_judges: whether the saved model is trained on
+    them, too; else they are a test of one's own, which calibrates nothing.
     """
 
     nodes: Array
-    said: Array
+    outputs: Array
     group: Array
     refit_on_judges: bool
 
     @property
     def judged(self) -> Array:
         """What was said of the judges."""
-        return self.said[self.group == 0]
+        return self.outputs[self.group == 0]
 
     @property
     def of_choosers(self) -> HeldOut:
@@ -49,7 +49,7 @@ class HeldOut:
 
     def part(self, chosen: NDArray[np.bool_]) -> HeldOut:
         """Some of the nodes."""
-        rows = self.nodes[chosen], self.said[chosen], self.group[chosen]
+        rows = self.nodes[chosen], self.outputs[chosen], self.group[chosen]
         return HeldOut(*rows, self.refit_on_judges)
 
 
@@ -65,7 +65,7 @@ def hold_out(judges: Judges, best: Outcome, seconds: float) -> HeldOut:
     folds = division.folds[: len(best.scores)]
     groups = [division.judges, *(fold.val for fold in folds)]
     ends = np.cumsum([len(fold.val) for fold in folds])[:-1]
-    said = [judges.said_by(best), *np.split(best.probability, ends)]
+    said = [judges.outputs_of(best), *np.split(best.probability, ends)]
     each = time.perf_counter() - began
     pieces = 1
     if best.candidate.by_id and division.order == "random":
@@ -74,13 +74,13 @@ def hold_out(judges: Judges, best: Outcome, seconds: float) -> HeldOut:
         is_over = time.perf_counter() - began + pieces * each > seconds
         if is_over or (number == 0 and pieces == 1):
             continue
-        said[number] = said_without(judges, best, number, nodes, pieces)
+        said[number] = outputs_without(judges, best, number, nodes, pieces)
     numbers = np.repeat(np.arange(len(groups)), [len(nodes) for nodes in groups])
     rows = torch.cat(groups).numpy(), np.concatenate(said), numbers
     return HeldOut(*rows, division.refit_on_judges)
 
 
-def said_without(judges: Judges, best: Outcome, group: int, nodes: Tensor, pieces: int) -> Array:
+def outputs_without(judges: Judges, best: Outcome, group: int, nodes: Tensor, pieces: int) -> Array:
     """The outputs for `nodes`, a piece at a time, of models trained on everything else."""
     division, evaluation = judges.division, judges.evaluation
     fold = group - 1 if group else None
@@ -92,5 +92,5 @@ def said_without(judges: Judges, best: Outcome, group: int, nodes: Tensor, piece
         model = evaluation.refit(best, division.trained_without(nodes[places], fold))
         found.append((places.numpy(), evaluation.probability(best.candidate, model, nodes[places])))
     order = np.argsort(np.concatenate([places for places, _ in found]))
-    said: Array = np.concatenate([part for _, part in found])[order]
-    return said
+    outputs: Array = np.concatenate([part for _, part in found])[order]
+    return outputs

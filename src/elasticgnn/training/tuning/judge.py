@@ -42,21 +42,21 @@ class Judges:
         self.evaluation, self.division, self.seconds, self.rng = evaluation, division, seconds, rng
         self.labels: Array = evaluation.truth(division.judges)
         self.began = time.perf_counter()
-        self._said: dict[int, Array] = {}
+        self._outputs: dict[int, Array] = {}
 
     @property
     def has_time(self) -> bool:
         """Whether the time allowed is not over."""
         return time.perf_counter() - self.began < self.seconds
 
-    def said_by(self, outcome: Outcome) -> Array:
+    def outputs_of(self, outcome: Outcome) -> Array:
         """Class probabilities that the refitted candidate gives the judges."""
         key = id(outcome)
-        if key not in self._said:
+        if key not in self._outputs:
             model = self.evaluation.refit(outcome, self.division.choosers)
             judges = self.division.judges
-            self._said[key] = self.evaluation.probability(outcome.candidate, model, judges)
-        return self._said[key]
+            self._outputs[key] = self.evaluation.probability(outcome.candidate, model, judges)
+        return self._outputs[key]
 
     def estimate(self, said: Array) -> Estimate:
         """The score of probabilities with its interval."""
