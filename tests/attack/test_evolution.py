@@ -9,7 +9,7 @@ import torch
 from attack.small_task import planted_split, planted_task, seeded, trained_models
 from elasticgnn.attack import AttackBudget, Constraints, EvolutionSettings, GradientSettings, attack
 from elasticgnn.attack.archive import Archive
-from elasticgnn.attack.evolution import BUSY, Aim, Evolution, chance_of_change, repeated
+from elasticgnn.attack.evolution import BUSY, AttackProblem, Evolution, chance_of_change, repeated
 from elasticgnn.attack.exchange import Tried, contribution, try_pairs
 from elasticgnn.attack.many_graphs import one_by_one, predictor
 from elasticgnn.attack.victim import Victim, call_model
@@ -49,22 +49,26 @@ def test_an_offset_is_added_to_the_outputs_before_the_class_is_taken(name, task,
 
 
 def test_pairs_of_an_attack_around_its_target_all_have_it_at_one_end(task, trained):
-    aim = Aim(task.graph, torch.tensor([41]), task.labels, predictor(trained["gcn"], task))
+    problem = AttackProblem(
+        task.graph, torch.tensor([41]), task.labels, predictor(trained["gcn"], task)
+    )
     settings = EvolutionSettings(4, 4, screened=60, around_targets=True)
-    search = Evolution(aim, 3, settings, np.random.default_rng(0))
+    search = Evolution(problem, 3, settings, np.random.default_rng(0))
     keys = np.array([41 * 60 + other for other in range(50, 60)])  # whose ends are put together
     search.archive = Archive(keys, np.ones(10, np.int64))
     tried = np.stack(np.divmod(try_pairs(search, search.untouched, 60).keys, 60))
     assert (tried == 41).any(0).all()
-    free = Evolution(aim, 3, replace(settings, around_targets=False), np.random.default_rng(0))
+    free = Evolution(problem, 3, replace(settings, around_targets=False), np.random.default_rng(0))
     free.archive = Archive(keys, np.ones(10, np.int64))
     tried = np.stack(np.divmod(try_pairs(free, free.untouched, 60).keys, 60))
     assert not (tried == 41).any(0).all()
 
 
 def test_degrees_and_isolated_nodes_are_those_of_the_flipped_graphs(task, trained):
-    aim = Aim(task.graph, torch.arange(60), task.labels, predictor(trained["gcn"], task))
-    search = Evolution(aim, 40, QUICK, np.random.default_rng(0))
+    problem = AttackProblem(
+        task.graph, torch.arange(60), task.labels, predictor(trained["gcn"], task)
+    )
+    search = Evolution(problem, 40, QUICK, np.random.default_rng(0))
     edges, others = search.edges, np.setdiff1d(np.arange(1, 60), search.edges)
     keys = np.stack([np.append(search.random.permutation(edges)[:60], others[:9]) for _ in "12345"])
     keys = search.random.permuted(keys, axis=1)
@@ -110,12 +114,14 @@ def test_same_seed_same_flips(task, trained):
 
 
 def test_repair_replaces_repetitions_and_removals_that_isolate(task, trained):
-    aim = Aim(task.graph, planted_split(task).test, task.labels, predictor(trained["gcn"], task))
-    search = Evolution(aim, 4, QUICK, np.random.default_rng(0))
+    problem = AttackProblem(
+        task.graph, planted_split(task).test, task.labels, predictor(trained["gcn"], task)
+    )
+    search = Evolution(problem, 4, QUICK, np.random.default_rng(0))
     node = int(search.degree.argmin())
     touching = [key for key in search.edges if node in divmod(int(key), 60)]
     row = (touching + [touching[0]] * 4)[:4] if len(touching) < 4 else touching[:4]
-    alive = np.ones((1, len(aim.nodes)), bool)
+    alive = np.ones((1, len(problem.nodes)), bool)
     fixed = search.repair(np.array([row]), alive)
     assert not repeated(fixed).any()
     assert not search.isolating(fixed).any()
@@ -176,10 +182,12 @@ def test_limits_that_evolution_does_not_keep_are_refused(limits):
 
 
 def counted(task, model, **options):
-    """A search against `model`, and its aim."""
-    aim = Aim(task.graph, planted_split(task).test, task.labels, predictor(model, task))
+    """A search against `model`, and its problem."""
+    problem = AttackProblem(
+        task.graph, planted_split(task).test, task.labels, predictor(model, task)
+    )
     settings = EvolutionSettings(population=4, children=4, generations=1, **options)
-    return Evolution(aim, 5, settings, np.random.default_rng(0))
+    return Evolution(problem, 5, settings, np.random.default_rng(0))
 
 
 def test_what_a_pair_is_worth_is_what_returns_without_it(task, trained):
@@ -187,16 +195,16 @@ def test_what_a_pair_is_worth_is_what_returns_without_it(task, trained):
     best = search.start().best_of(1)
     worth = contribution(search, best)
     for place in range(5):
-        without = search.judge(np.delete(best.keys, place, axis=1))
-        assert worth[place] == without.left[0] - best.left[0]
+        without = search.evaluate(np.delete(best.keys, place, axis=1))
+        assert worth[place] == without.num_correct[0] - best.num_correct[0]
 
 
 def test_pairs_tried_alone_hit_what_they_say(task, trained):
     search = counted(task, trained["gcn"])
     tried = try_pairs(search, search.untouched, 200)
-    after = search.judge(tried.keys[:, None])
+    after = search.evaluate(tried.keys[:, None])
     assert tried.gain.max() > 0
-    assert (tried.gain == search.untouched.left[0] - after.left).all()
+    assert (tried.gain == search.untouched.num_correct[0] - after.num_correct).all()
     assert (tried.hits == (search.untouched.correct & ~after.correct)).all()
 
 
@@ -204,7 +212,7 @@ def test_no_pair_is_tried_that_would_isolate_a_node(task, trained):
     search = counted(task, trained["gcn"])
     leaf = int(search.degree.argmin())
     at_leaf = [key for key in search.edges if leaf in divmod(int(key), 60)]
-    best = search.judge(np.array([at_leaf[1:]], np.int64))  # one edge of the leaf is left
+    best = search.evaluate(np.array([at_leaf[1:]], np.int64))  # one edge of the leaf is left
     search.archive.update(np.array(at_leaf), np.ones(len(at_leaf), int))
     tried = try_pairs(search, best, 400)
     assert not np.isin(tried.keys, at_leaf).any()
@@ -226,11 +234,11 @@ def test_chosen_pairs_hit_different_nodes_and_the_best_come_first():
 def test_a_round_of_local_search_never_loses_and_keeps_the_limits(task, trained):
     search = counted(task, trained["gcn"], screened=100)
     now = search.start()
-    before = now.left.min()
+    before = now.num_correct.min()
     for _ in range(3):
         now = search.improve(now)
-        assert now.left.min() <= before
-        before = now.left.min()
+        assert now.num_correct.min() <= before
+        before = now.num_correct.min()
         assert now.keys.shape == (4, 5)
         assert not repeated(now.keys).any()
         assert not search.isolating(now.keys).any()
@@ -248,14 +256,14 @@ def falls_in_twos(flips: FlipLists) -> torch.Tensor:
 
 
 def test_rounds_of_local_search_alone_find_the_pairs_that_hit_two_nodes(task):
-    aim = Aim(task.graph, torch.arange(60), task.labels, falls_in_twos)
+    problem = AttackProblem(task.graph, torch.arange(60), task.labels, falls_in_twos)
     settings = EvolutionSettings(population=1, generations=1, screened=900)
-    search = Evolution(aim, 8, settings, np.random.default_rng(0))
-    now = search.judge(60 * np.arange(20, 28)[None] + 50)  # pairs that hit nothing
-    assert now.left.tolist() == [60]
+    search = Evolution(problem, 8, settings, np.random.default_rng(0))
+    now = search.evaluate(60 * np.arange(20, 28)[None] + 50)  # pairs that hit nothing
+    assert now.num_correct.tolist() == [60]
     for _ in range(5):
         now = search.improve(now)
-    assert now.left.tolist() == [60 - 2 * 8]
+    assert now.num_correct.tolist() == [60 - 2 * 8]
 
 
 def test_the_archive_forgets_what_hits_nothing_any_more():

@@ -72,7 +72,7 @@ class EvolutionSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class AttackProblem:
     """What the attacker knows: the graph, the nodes to hit with their classes, all labels."""
 
     graph: Graph
@@ -89,18 +89,18 @@ class Generation:
     correct: Mask
 
     @property
-    def left(self) -> NDArray[np.int64]:
+    def num_correct(self) -> NDArray[np.int64]:
         """Attacked nodes still correct: what evolution lowers."""
         return self.correct.sum(1)
 
-    def with_elders(self, elders: "Generation") -> "Generation":
-        """Both, this one first: of equals the younger stay, so that a population drifts on."""
-        keys = np.concatenate((self.keys, elders.keys))
-        return Generation(keys, np.concatenate((self.correct, elders.correct)))
+    def with_parents(self, parents: "Generation") -> "Generation":
+        """Both, this one first: of equals the children stay, so that a population drifts on."""
+        keys = np.concatenate((self.keys, parents.keys))
+        return Generation(keys, np.concatenate((self.correct, parents.correct)))
 
     def best_of(self, count: int) -> "Generation":
         """The fittest `count`; of equals the first."""
-        order = np.argsort(self.left, kind="stable")[:count]
+        order = np.argsort(self.num_correct, kind="stable")[:count]
         return Generation(self.keys[order], self.correct[order])
 
 
@@ -112,16 +112,20 @@ class Evolution:
     """
 
     def __init__(
-        self, aim: Aim, flips: int, settings: EvolutionSettings, random: np.random.Generator
+        self,
+        problem: AttackProblem,
+        flips: int,
+        settings: EvolutionSettings,
+        random: np.random.Generator,
     ) -> None:
-        self.aim, self.flips, self.settings, self.random = aim, flips, settings, random
-        self.num_nodes = aim.graph.num_nodes
-        tail, head = aim.graph.tail.numpy(), aim.graph.head.numpy()
+        self.problem, self.flips, self.settings, self.random = problem, flips, settings, random
+        self.num_nodes = problem.graph.num_nodes
+        tail, head = problem.graph.tail.numpy(), problem.graph.head.numpy()
         self.edges = np.sort(tail * np.int64(self.num_nodes) + head)
         self.degree = np.bincount(np.concatenate((tail, head)), minlength=self.num_nodes)
-        self.nodes, self.labels = aim.nodes.numpy(), aim.labels.numpy()
+        self.nodes, self.labels = problem.nodes.numpy(), problem.labels.numpy()
         self.archive, self.evaluations = Archive(), 0
-        self.untouched = self.judge(np.zeros((1, 0), np.int64))
+        self.untouched = self.evaluate(np.zeros((1, 0), np.int64))
         self.clean = self.untouched.correct[0]
 
     def start(self, known: Keys | None = None) -> Generation:
@@ -139,12 +143,12 @@ class Evolution:
         keys[0, : len(cover)] = cover
         if known is not None:
             keys[: len(known)] = known[:count]
-        return self.judge(self.repair(keys, np.tile(everyone, (count, 1))))
+        return self.evaluate(self.repair(keys, np.tile(everyone, (count, 1))))
 
     def improve(self, now: Generation) -> Generation:
         """The generation after a round of local search on its best individual."""
         found = exchange(self, now.best_of(1), self.settings.screened)
-        return found.with_elders(now).best_of(self.settings.population)
+        return found.with_parents(now).best_of(self.settings.population)
 
     def step(self, now: Generation) -> Generation:
         """The fittest of a generation and its children."""
@@ -158,8 +162,8 @@ class Evolution:
         chance = chance_of_change(self.idle(keys, alive), mean)
         changed = self.random.random(keys.shape) < chance
         keys[changed] = self.draw(alive, changed.sum(1))
-        child = self.judge(self.repair(keys, alive))
-        return child.with_elders(now).best_of(self.settings.population)
+        child = self.evaluate(self.repair(keys, alive))
+        return child.with_parents(now).best_of(self.settings.population)
 
     def idle(self, keys: Keys, alive: Mask) -> Mask:
         """Pairs at neither end of which an attacked node is wrong: they seem to do nothing."""
@@ -173,7 +177,7 @@ class Evolution:
     def tournament(self, now: Generation) -> NDArray[np.int64]:
         """The fitter of two at random, for each child."""
         pair = self.random.integers(0, len(now.keys), (2, self.settings.children))
-        return np.where(now.left[pair[0]] <= now.left[pair[1]], pair[0], pair[1])
+        return np.where(now.num_correct[pair[0]] <= now.num_correct[pair[1]], pair[0], pair[1])
 
     def draw(
         self, alive: Mask, count: NDArray[np.int64], *, archived: float = ARCHIVED
@@ -248,11 +252,11 @@ class Evolution:
             degree += change.astype(np.int64)
         return degree.reshape(len(keys), size)
 
-    def judge(self, keys: Keys) -> Generation:
+    def evaluate(self, keys: Keys) -> Generation:
         """The individuals with what they leave."""
         self.evaluations += len(keys)
         lists = FlipLists.from_keys(torch.from_numpy(keys), self.num_nodes)
-        label = self.aim.predict(lists)[:, self.aim.nodes].numpy()
+        label = self.problem.predict(lists)[:, self.problem.nodes].numpy()
         return Generation(keys, label == self.labels[self.nodes])
 
 
@@ -274,7 +278,7 @@ def repeated(keys: Keys) -> Mask:
 
 
 def evolve(
-    aim: Aim,
+    problem: AttackProblem,
     flips: int,
     settings: EvolutionSettings,
     random: np.random.Generator,
@@ -285,14 +289,14 @@ def evolve(
     """The best flips (k, 2) and the share of nodes hit after each generation."""
     if flips == 0:
         return torch.zeros(0, 2, dtype=torch.int64), ()
-    search = Evolution(aim, flips, settings, random)
+    search = Evolution(problem, flips, settings, random)
     now = search.start(None if known is None else known.numpy())
     curve = []
     for generation in range(settings.generations):
         if settings.screened and generation % settings.screen_every == 0:
             now = search.improve(now)
         now = search.step(now)
-        curve.append(1 - float(now.left.min()) / len(aim.nodes))
+        curve.append(1 - float(now.num_correct.min()) / len(problem.nodes))
         progress(generation, curve[-1])
     best = now.best_of(1).keys[0]
     pairs = np.stack(np.divmod(best, search.num_nodes), 1)

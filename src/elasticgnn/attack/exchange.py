@@ -59,8 +59,8 @@ def try_pairs(search: Evolution, best: Generation, count: int) -> Tried:
         degree = search.degree_after(best.keys)[0]
         lone = (degree[np.stack(np.divmod(keys, search.num_nodes))] <= 1).any(0)
         keys = keys[~(lone & np.isin(keys, search.edges))]
-    after = search.judge(np.concatenate((np.repeat(best.keys, len(keys), 0), keys[:, None]), 1))
-    gain = best.left[0] - after.left
+    after = search.evaluate(np.concatenate((np.repeat(best.keys, len(keys), 0), keys[:, None]), 1))
+    gain = best.num_correct[0] - after.num_correct
     archive.update(keys, gain)
     return Tried(keys, gain, best.correct & ~after.correct)
 
@@ -70,7 +70,7 @@ def contribution(search: Evolution, best: Generation) -> Counts:
     count = best.keys.shape[1]
     others = ~np.eye(count, dtype=bool)
     without = np.tile(best.keys[0], (count, 1))[others].reshape(count, count - 1)
-    return search.judge(without).left - best.left[0]
+    return search.evaluate(without).num_correct - best.num_correct[0]
 
 
 def exchange(search: Evolution, best: Generation, count: int) -> Generation:
@@ -92,4 +92,4 @@ def exchange(search: Evolution, best: Generation, count: int) -> Generation:
     keys = np.stack(rows)
     if search.settings.constraints.keep_last_edge:
         keys = keys[~search.isolating(keys).any(1)]
-    return search.judge(keys) if len(keys) else best
+    return search.evaluate(keys) if len(keys) else best

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from elasticgnn.attack.budget import AttackBudget
 from elasticgnn.attack.constraints import Constraints
-from elasticgnn.attack.evolution import Aim, EvolutionSettings, evolve
+from elasticgnn.attack.evolution import AttackProblem, EvolutionSettings, evolve
 from elasticgnn.attack.grbcd import grbcd
 from elasticgnn.attack.many_graphs import predictor
 from elasticgnn.attack.meta import MetattackSettings, metattack
@@ -70,10 +70,12 @@ def attack(
             raise ValueError(f"victim must be a trained model for method {method!r}, got None")
         nodes = split.test if targets is None else targets
         if isinstance(chosen, EvolutionSettings):
-            found = breed(task, nodes, flips, chosen, victim, generator, progress)
+            found = run_evolution(task, nodes, flips, chosen, victim, generator, progress)
         else:
             aimed = Victim(victim, task, nodes, loss=chosen.loss)
-            found = descend(method, Search(aimed, flips, chosen, generator, None, progress), split)
+            found = run_gradient_attack(
+                method, Search(aimed, flips, chosen, generator, None, progress), split
+            )
     return Perturbation(
         pairs=found.pairs,
         fingerprint=task.graph.fingerprint,
@@ -99,7 +101,7 @@ def check_settings(method: str, settings: Settings | None) -> Settings:
     return settings
 
 
-def breed(
+def run_evolution(
     task: NodeTask,
     nodes: Tensor,
     flips: int,
@@ -111,13 +113,13 @@ def breed(
     """EvA against `victim`; the loss along the way is the share of nodes hit."""
     if bool((task.labels[nodes] < 0).any()) or len(nodes) == 0:
         raise ValueError("targets must be nodes of known class, got others or none")
-    aim = Aim(task.graph, nodes, task.labels, predictor(victim, task))
+    problem = AttackProblem(task.graph, nodes, task.labels, predictor(victim, task))
     seed = int(torch.randint(2**62, (1,), generator=generator))
     random = np.random.default_rng(seed)
-    return Flips(*evolve(aim, flips, settings, random, progress=progress))
+    return Flips(*evolve(problem, flips, settings, random, progress=progress))
 
 
-def descend(method: str, search: Search, split: Split) -> Flips:
+def run_gradient_attack(method: str, search: Search, split: Split) -> Flips:
     """The gradient attack `method`; its victim learns on meanwhile where the settings say so."""
     size, settings = search.victim.task.num_nodes, search.settings
     if method == "lrbcd" and settings.constraints.node_share is None:
@@ -128,11 +130,11 @@ def descend(method: str, search: Search, split: Split) -> Flips:
         if every > LARGEST_PGD:
             raise ValueError(f"pgd must have at most {LARGEST_PGD} pairs, got {every}: use prbcd")
         search = replace(search, settings=replace(settings, block_size=every, fresh_epochs=0))
-    tries = [descend_once(method, search, split) for _ in range(settings.restarts)]
+    tries = [one_restart(method, search, split) for _ in range(settings.restarts)]
     return min(tries, key=lambda each: each[1])[0]
 
 
-def descend_once(method: str, search: Search, split: Split) -> tuple[Flips, tuple[float, float]]:
+def one_restart(method: str, search: Search, split: Split) -> tuple[Flips, tuple[float, float]]:
     """One search from the victim's present weights, and what it leaves: accuracy, then -loss."""
     victim, settings = search.victim, search.settings
     before = copy.deepcopy(victim.model.state_dict())

@@ -99,7 +99,7 @@ def attack_command(
     limits = Constraints(keep_last_edge=keep_last_edge, degree_test=degree_test)
     aim = read_targets(targets, task, method, by_id=edges is not None)
     options = settings_for(method, limits, loss, objective, approximate, flips_per_step, block)
-    options = with_aim(options, around=around, poison=poison)
+    options = with_gradient_options(options, around=around, poison=poison)
     options = with_effort(options, attack_epochs, restarts, generations)
     generator = torch.Generator().manual_seed(seed)
     split = attack_split(task, generator)
@@ -202,7 +202,9 @@ def read_targets(text: str | None, task: NodeTask, method: str, *, by_id: bool) 
     return torch.tensor([place[name] for name in asked])
 
 
-def with_aim(options: Settings | None, *, around: bool, poison: bool) -> Settings | None:
+def with_gradient_options(
+    options: Settings | None, *, around: bool, poison: bool
+) -> Settings | None:
     """The options with those of gradient attacks, which are refused elsewhere."""
     from elasticgnn.attack import GradientSettings, Retraining
     from elasticgnn.attack.methods import GRADIENT_METHODS

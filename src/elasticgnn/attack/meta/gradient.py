@@ -116,7 +116,7 @@ def add_gradients(parts: Sequence[PairGradient]) -> PairGradient:
     )
 
 
-def look(adjacency: csr_array, surrogate: Surrogate) -> View:
+def view_of(adjacency: csr_array, surrogate: Surrogate) -> View:
     """S, the labelled rows of S S X, and their inner products."""
     loops = adjacency + csr_array(_identity(adjacency.shape[0], adjacency.dtype))
     scale = 1 / np.sqrt(np.asarray(loops.sum(axis=1)).ravel())

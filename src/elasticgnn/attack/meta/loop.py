@@ -13,8 +13,8 @@ from elasticgnn.attack.meta.gradient import (
     PairGradient,
     Surrogate,
     add_gradients,
-    look,
     meta_gradient,
+    view_of,
 )
 from elasticgnn.attack.meta.settings import MetattackSettings
 from elasticgnn.attack.meta.surrogate import build_surrogate, draw_weights
@@ -89,7 +89,7 @@ def next_gradient(
     state: Flippable, surrogate: Surrogate, settings: MetattackSettings, weights: Sequence[Weights]
 ) -> PairGradient:
     """The meta-gradient on the graph as it is now, added up over the initial `weights`."""
-    view = look(state.adjacency(settings.dtype), surrogate)
+    view = view_of(state.adjacency(settings.dtype), surrogate)
     compute = approximate_gradient if settings.approximate else meta_gradient
     parts = [compute(view, surrogate, first, second) for first, second in weights]
     return parts[0] if len(parts) == 1 else add_gradients(parts)

@@ -4,7 +4,7 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from elasticgnn.attack.meta.gradient import AttackLoss, Surrogate, View, look, predict
+from elasticgnn.attack.meta.gradient import AttackLoss, Surrogate, View, predict, view_of
 from elasticgnn.attack.meta.inner import train
 from elasticgnn.attack.meta.settings import MetattackSettings
 from elasticgnn.data import NodeTask, Split
@@ -29,7 +29,7 @@ def build_surrogate(
     silent = AttackLoss(eye.new_zeros(1, 1), eye.new_zeros(1))
     transposed = csr_array(features.T)
     plain = Surrogate(features, transposed, labelled.numpy(), target, silent, settings.inner)
-    guess = guess_labels(look(adjacency, plain), plain, generator)
+    guess = pseudo_labels(view_of(adjacency, plain), plain, generator)
     guess[labelled] = task.labels[labelled]
     loss = attack_loss(eye[guess], labelled, settings)
     return Surrogate(features, transposed, plain.labelled, target, loss, settings.inner)
@@ -46,7 +46,7 @@ def surrogate_features(task: NodeTask, settings: MetattackSettings) -> csr_array
     return features
 
 
-def guess_labels(view: View, surrogate: Surrogate, generator: torch.Generator) -> Tensor:
+def pseudo_labels(view: View, surrogate: Surrogate, generator: torch.Generator) -> Tensor:
     """(n,) classes by the mean probability of a few trained surrogates."""
     total: Tensor | float = 0.0
     for _ in range(LABELLING_RUNS):
