@@ -11,10 +11,10 @@ from elasticgnn.attack.victim import Victim
 from elasticgnn.defence import (
     GPRGNN,
     RUNG,
+    ConfidenceGated,
     GNNGuard,
     Jaccard,
     SoftMedian,
-    Trusting,
     fit_adversarially,
 )
 from elasticgnn.defence.soft_median import weighted_median
@@ -157,20 +157,20 @@ def test_adversarial_training_leaves_a_model_that_works(task):
     assert Victim(model, task, split.test).accuracy(task.graph) > 0.5
 
 
-def test_trusting_hears_the_graph_only_where_the_backbone_is_unsure(task):
+def test_the_gate_uses_the_graph_only_where_the_backbone_is_unsure(task):
     model = make_model("elastic", task, seeded(0))
     fit(model, task, planted_split(task), TrainingPlan(epochs=40), seeded(0))
     alone = model.logits(task.features).detach()
-    assert torch.equal(Trusting(model, 0.0)(task.features, task.graph), alone)
+    assert torch.equal(ConfidenceGated(model, 0.0)(task.features, task.graph), alone)
     torch.testing.assert_close(
-        Trusting(model, 1.0)(task.features, task.graph), model(task.features, task.graph)
+        ConfidenceGated(model, 1.0)(task.features, task.graph), model(task.features, task.graph)
     )
     sure = float(alone.softmax(1).amax(1).median())
-    half = Trusting(model, sure).eval()
+    half = ConfidenceGated(model, sure).eval()
     changed = (half(task.features, task.graph) != alone).any(1)
-    assert 0 < int(changed.sum()) <= int(half.listens(alone).sum()) < 60
+    assert 0 < int(changed.sum()) <= int(half.is_unsure(alone).sum()) < 60
     keys = torch.randperm(59, generator=seeded(4))[:40].view(8, 5) + 1
     flips = FlipLists.from_keys(keys, 60)
     assert torch.equal(predictor(half, task)(flips), one_by_one(half, task, flips))
-    with pytest.raises(ValueError, match="sure must be in"):
-        Trusting(model, 1.5)
+    with pytest.raises(ValueError, match="threshold must be in"):
+        ConfidenceGated(model, 1.5)

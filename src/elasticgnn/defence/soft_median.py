@@ -55,10 +55,10 @@ def weighted_median(rows: Tensor, to: Tensor, sender: Tensor, strength: Tensor) 
     half = rows.new_zeros(size).index_add(0, to, strength).double().numpy() / 2
     for column, value in enumerate(rows.detach().T.numpy()):
         order = np.argsort(value, kind="stable")
-        heard = sent[order].tocsc()
-        reached = np.concatenate(([0.0], np.cumsum(heard.data)))
-        before = reached[heard.indptr[:-1]]
+        received = sent[order].tocsc()
+        reached = np.concatenate(([0.0], np.cumsum(received.data)))
+        before = reached[received.indptr[:-1]]
         place = np.searchsorted(reached[1:], before + half * (1 - 1e-6))
-        middle = heard.indices[np.minimum(place, heard.indptr[1:] - 1)]
+        middle = received.indices[np.minimum(place, received.indptr[1:] - 1)]
         median[:, column] = torch.from_numpy(value[order[middle]])
     return median

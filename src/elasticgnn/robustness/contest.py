@@ -18,11 +18,11 @@ from elasticgnn.data import NodeTask, Split
 from elasticgnn.graph import Graph
 from elasticgnn.robustness.local import pick_targets
 from elasticgnn.robustness.plan import RobustnessPlan
-from elasticgnn.robustness.routes import gradient_routes, hears_graph
+from elasticgnn.robustness.routes import gradient_routes, uses_graph
 from elasticgnn.robustness.store import Row, Rows
 
 Say = Callable[[str], None]
-DEAF = "no edges heard"  # the route of a model that no flip can reach
+UNAFFECTED = "no edges used"  # the route of a model that no flip can reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +70,13 @@ class Contest:
         }
 
     @cached_property
-    def ways(self) -> dict[str, tuple[str, ...]]:
-        """By model the routes of a gradient attack that hear the graph: settings alone tell."""
+    def routes(self) -> dict[str, tuple[str, ...]]:
+        """By model the routes of a gradient attack that use the graph: settings alone tell."""
         found = {}
         for each in self.plan.models:
             model = each.finished(each.untrained(self.task, self.generator()))
             every = gradient_routes(model).items()
-            found[each.name] = tuple(name for name, way in every if hears_graph(way))
+            found[each.name] = tuple(name for name, model in every if uses_graph(model))
         return found
 
     def sources(self, method: str) -> Iterator[tuple[str, str]]:
@@ -84,9 +84,9 @@ class Contest:
         if method in SHARED_METHODS:
             yield "", ""
             return
-        for name, ways in self.ways.items():
-            itself = ways[:1]  # what an attack without a gradient sees
-            for route in ways if method in GRADIENT_METHODS else itself:
+        for name, routes in self.routes.items():
+            itself = routes[:1]  # what an attack without a gradient sees
+            for route in routes if method in GRADIENT_METHODS else itself:
                 yield name, route
 
     def victim(self, source: str, route: str) -> nn.Module | None:

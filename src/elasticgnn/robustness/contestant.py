@@ -15,10 +15,10 @@ from elasticgnn.data import NodeTask, Split
 from elasticgnn.defence import (
     GPRGNN,
     RUNG,
+    ConfidenceGated,
     GNNGuard,
     Jaccard,
     SoftMedian,
-    Trusting,
     fit_adversarially,
 )
 from elasticgnn.features.dropout import draw_seed
@@ -99,7 +99,7 @@ def read_contestant(text: str, base: ModelSettings) -> Contestant:
 
     "gcn"; "elastic:mcp:3:0:2.5" trains with norm, lambda1, lambda2 and concavity (each may be left
     out from the right); "elastic+mcp" trains with the base penalty and predicts with another,
-    "elastic+none" without edges, "elastic+trust:0.8" as `Trusting`; "rung:3" has gamma = 3,
+    "elastic+none" without edges, "elastic+trust:0.8" as `ConfidenceGated`; "rung:3" has gamma = 3,
     "rung-root" is the other reading of its code; "gprgnn+adversarial" is trained against an attack.
 
     >>> from elasticgnn.robustness import read_contestant
@@ -135,7 +135,7 @@ def finishing(other: str, text: str) -> Finish | None:
         sure = read_number(other.removeprefix("trust:"), text)
         if not 0 <= sure <= 1:
             raise ValueError(f"models must trust from a chance in [0, 1] on, got {text!r}")
-        return lambda model: Trusting(elastic(model), sure)
+        return lambda model: ConfidenceGated(elastic(model), sure)
     return lambda model: with_penalty(elastic(model), AT_PREDICTION[other])
 
 

@@ -5,7 +5,7 @@ import copy
 from torch import nn
 
 from elasticgnn.attack.hardening import routes as elastic_routes
-from elasticgnn.defence import RUNG, Trusting
+from elasticgnn.defence import RUNG, ConfidenceGated
 from elasticgnn.nn import MLP, ElasticGNN
 from elasticgnn.robustness.contestant import Contestant
 
@@ -14,10 +14,10 @@ def gradient_routes(model: nn.Module) -> dict[str, nn.Module]:
     """Networks with the weights of `model`, itself first, to take the edge gradient of.
 
     A penalty that tears edges has no gradient on them: it is attacked through its convex and less
-    concave neighbours too (RUNG: through its l1 form). `Trusting` is attacked through the network
-    it holds as well.
+    concave neighbours too (RUNG: through its l1 form). `ConfidenceGated` is attacked through the
+    network it holds as well.
     """
-    if isinstance(model, Trusting):
+    if isinstance(model, ConfidenceGated):
         return {"itself": model, "all nodes": model.model}
     if isinstance(model, ElasticGNN):
         names = ("itself", "convex", "less concave")
@@ -38,14 +38,16 @@ def poisoning_routes(each: Contestant, untrained: nn.Module) -> dict[str, nn.Mod
     found = dict(gradient_routes(untrained))
     predicting = each.finished(untrained)
     if isinstance(predicting, ElasticGNN) and predicting is not untrained:
-        found |= {f"predicting, {name}": way for name, way in gradient_routes(predicting).items()}
-    return {name: copy.deepcopy(way) for name, way in found.items() if hears_graph(way)}
+        found |= {
+            f"predicting, {name}": model for name, model in gradient_routes(predicting).items()
+        }
+    return {name: copy.deepcopy(model) for name, model in found.items() if uses_graph(model)}
 
 
-def hears_graph(model: nn.Module) -> bool:
-    """Whether edges can change what the model says, as far as its settings tell."""
+def uses_graph(model: nn.Module) -> bool:
+    """Whether edges can change the model's outputs, as far as its settings tell."""
     if isinstance(model, ElasticGNN):
         return any(float(part) > 0 for part in model.penalty.strengths)
-    if isinstance(model, Trusting):
-        return model.sure > 0 and hears_graph(model.model)
+    if isinstance(model, ConfidenceGated):
+        return model.threshold > 0 and uses_graph(model.model)
     return not isinstance(model, MLP)

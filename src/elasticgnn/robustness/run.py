@@ -11,7 +11,7 @@ from elasticgnn.attack.methods import SHARED_METHODS
 from elasticgnn.attack.other_flips import check_presence
 from elasticgnn.attack.victim import NoEdgeGradientError, Victim
 from elasticgnn.data import NodeTask
-from elasticgnn.robustness.contest import DEAF, Contest, Say
+from elasticgnn.robustness.contest import UNAFFECTED, Contest, Say
 from elasticgnn.robustness.contestant import Contestant
 from elasticgnn.robustness.local import attack_targets
 from elasticgnn.robustness.other_kinds import flip_kind
@@ -118,17 +118,17 @@ def poison_one(contest: Contest, method: str, rate: float, each: Contestant) -> 
     """PRBCD through the model and its neighbours as they train, then a new training."""
     untrained = each.untrained(contest.task, contest.generator(ATTACKER))
     settings = replace(contest.plan.gradient, poisoning=contest.plan.poisoning)
-    ways = poisoning_routes(each, untrained)
-    if not ways:
-        put_deaf(contest, rate, method, each.name)
-    for route, way in ways.items():
+    routes = poisoning_routes(each, untrained)
+    if not routes:
+        put_unaffected(contest, rate, method, each.name)
+    for route, model in routes.items():
         empty, began = contest.row(rate, method, each.name, route), time.process_time()
         if empty.key in contest.rows:
             continue
         budget, draw = AttackBudget(rate=rate), contest.generator(ATTACKER)
         try:
             found = attack(
-                contest.task, contest.split, budget, method, way, draw, settings=settings
+                contest.task, contest.split, budget, method, model, draw, settings=settings
             )
         except NoEdgeGradientError:
             contest.put_none(empty)
@@ -143,9 +143,9 @@ def accuracy_after(contest: Contest, each: Contestant, task: NodeTask) -> float:
     return Victim(model, task, contest.split.test).accuracy(task.graph)
 
 
-def put_deaf(contest: Contest, rate: float, method: str, name: str) -> None:
-    """The row of a model that hears no edge: what it has on the clean graph, for any attacker."""
-    empty = contest.row(rate, method, name, DEAF)
+def put_unaffected(contest: Contest, rate: float, method: str, name: str) -> None:
+    """The row of a model that uses no edge: what it has on the clean graph, for any attacker."""
+    empty = contest.row(rate, method, name, UNAFFECTED)
     if empty.key not in contest.rows:
         clean = contest.rows.known[contest.row(0.0, "none").key]
         contest.put(empty, 0, time.process_time(), {name: clean.accuracy[name]})
@@ -155,8 +155,8 @@ def attack_locally(contest: Contest) -> None:
     """Each target alone, through the model itself; a rate is a share of its degree."""
     for rate in contest.plan.budgets:
         for method in contest.plan.attacks:
-            for name in (name for name, ways in contest.ways.items() if not ways):
-                put_deaf(contest, rate, method, name)
+            for name in (name for name, routes in contest.routes.items() if not routes):
+                put_unaffected(contest, rate, method, name)
             for empty in contest.missing(rate, method):
                 victim = contest.victim(empty.source, empty.route)
                 assert victim is not None  # `check_protocol` has refused attacks without one
