@@ -146,7 +146,7 @@ def test_a_compiled_step_is_the_plain_one(order, channels):
 def _numbers(said):
     if isinstance(said, float):
         return said
-    return [said.objective, said.row_gap, said.node_gap, said.left]
+    return [said.objective, said.row_gap, said.node_gap, said.missing_residual]
 
 
 @pytest.mark.parametrize("channels", [3, 9])

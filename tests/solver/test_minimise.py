@@ -98,7 +98,7 @@ def test_compiled_steps_equal_their_definition(norm, channels, lambda2):
     for backend in (fused, plain):
         backend.advance(25)
     np.testing.assert_allclose(fused.ascent.flow, plain.ascent.flow, atol=1e-12)
-    np.testing.assert_allclose(fused.export(fused.look().raw), plain.look().raw, atol=1e-12)
+    np.testing.assert_allclose(fused.export(fused.check().raw), plain.check().raw, atol=1e-12)
 
 
 @needs_kernels
@@ -234,14 +234,14 @@ def test_step_limit_is_told_and_not_hidden():
 def test_interrupt_returns_the_best_point_so_far():
     x, graph = steps(generator()), chain(120)
     calls = iter([None, None, KeyboardInterrupt])
-    real = backends.NativeBackend.look
+    real = backends.NativeBackend.check
 
-    def look(backend):
+    def check(backend):
         if next(calls) is KeyboardInterrupt:
             raise KeyboardInterrupt
         return real(backend)
 
-    with mock.patch.object(backends.NativeBackend, "look", look):
+    with mock.patch.object(backends.NativeBackend, "check", check):
         solution = minimise(x, graph, ElasticPenalty(20.0, 0.0), rtol=1e-12, method="ascent")
     assert not solution.certified
     assert solution.interrupted

@@ -12,7 +12,7 @@ from elasticgnn.solver import Logistic, interior, minimise
 from elasticgnn.solver.extras import _bound
 from elasticgnn.solver.geometry import Geometry
 from elasticgnn.solver.instance import build_instance
-from elasticgnn.solver.interior_rows import Standing
+from elasticgnn.solver.interior_rows import Optimality
 from elasticgnn.solver.missing import edge_path_bound, laplacian_bound
 from elasticgnn.solver.node_terms import Bounds, NodeTerms
 from elasticgnn.solver.progress import GapProgress
@@ -38,7 +38,7 @@ def test_no_signal_of_the_objective_bends_more_than_the_bound(order, lambda1):
 
 @pytest.mark.parametrize(("gap", "step"), [(np.nan, 0.5), (1.0, 1e-9)])
 def test_an_iteration_that_leads_nowhere_ends_at_once(monkeypatch, gap, step):
-    nowhere = (Standing(1.0, gap, 0.0, 0.0), step, 0.1)
+    nowhere = (Optimality(1.0, gap, 0.0, 0.0), step, 0.1)
     monkeypatch.setattr(interior, "_step", lambda *_: nowhere)
     graph, x = grid_graph(5, 5, normalization="none"), normal(25, 1)
     found = minimise(x, graph, ElasticPenalty(0.3, 0.0), order=1, method="interior")

@@ -23,9 +23,9 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
     # a larger ball changes nothing but the range of the numbers
     strength = min(instance.lambda1, flat_strength(instance))
     backend = make_backend(replace(instance, lambda1=strength), flow, guess, stop.rtol)
-    steps = won_at = min(stop.blind_steps, stop.last_step)
+    steps = won_at = min(stop.unchecked_steps, stop.last_step)
     backend.advance(steps)
-    best, interrupted = backend.look(), False
+    best, interrupted = backend.check(), False
     pace = Pace(stop.rtol, best.measure, patient=not len(instance.missing))
     with GapProgress(stop.rtol, stop.callback) as progress:
         try:
@@ -33,10 +33,10 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
                 block = min(pace.block(steps), stop.last_step - steps)
                 backend.advance(block)
                 steps += block
-                now = backend.look()
+                now = backend.check()
                 pace = pace.after(block, now.measure)
                 won_at = steps if now.measure.gap < BETTER * best.measure.gap else won_at
-                best = min(best, now, key=lambda look: look.measure.gap)
+                best = min(best, now, key=lambda check: check.measure.gap)
                 progress.show(steps, best.measure.relative_gap)
                 if len(instance.missing):
                     backend.follow(now.raw)

@@ -9,7 +9,7 @@ import numpy as np
 
 from elasticgnn.solver import native
 from elasticgnn.solver.boxes import LossBox
-from elasticgnn.solver.check import Checker, Data, Look
+from elasticgnn.solver.check import Check, Checker, Data
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.measure import Measure, measure, project_flow
 from elasticgnn.solver.missing import FlowRepair, SignalBox, order_zero_bounds
@@ -27,7 +27,7 @@ class Backend(Protocol):
     def advance(self, steps: int) -> None:
         """Run `steps` accelerated steps."""
 
-    def look(self) -> Look:
+    def check(self) -> Check:
         """The present flow, the best signal known for it, and their certificate."""
 
     def follow(self, signal: Array) -> None:
@@ -70,11 +70,11 @@ class PlainBackend:
         """Takes so many steps."""
         self.ascent.advance(steps)
 
-    def look(self) -> Look:
+    def check(self) -> Check:
         """Signal, flow and certificate of where the ascent stands."""
         flow = project_flow(self.instance, self.ascent.flow)
         signal, flow = self.ascent.primal(flow), self.repair(flow)
-        return Look(signal, signal, flow, self.certificate(signal, flow))
+        return Check(signal, signal, flow, self.certificate(signal, flow))
 
     def follow(self, signal: Array) -> None:
         """Puts the missing values where `signal` has them."""
@@ -137,9 +137,9 @@ class NativeBackend:
         """Takes so many steps."""
         self.ascent.advance(steps)
 
-    def look(self) -> Look:
+    def check(self) -> Check:
         """Signal, flow and certificate of where the ascent stands."""
-        return self.checker.look(self.ascent.flow)
+        return self.checker.check(self.ascent.flow)
 
     def follow(self, signal: Array) -> None:
         """Puts the missing values where `signal` has them."""

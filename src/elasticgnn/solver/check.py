@@ -16,7 +16,7 @@ REDUCE_SHARE = 0.05  # pieces per node up to which it is
 
 
 @dataclass(frozen=True)
-class Look:
+class Check:
     """One check of a running ascent."""
 
     raw: Array  # the signal of the flow itself
@@ -43,7 +43,7 @@ class Checker:
         self.averages_lead = False  # once they are far better, the raw signal is not measured
         self.last_gap = np.inf
 
-    def look(self, flow: NDArray[np.floating]) -> Look:
+    def check(self, flow: NDArray[np.floating]) -> Check:
         """The better of the flow's own signal and its averages over pieces.
 
         Inside a piece the ascent leaves ripples that cost in first order; averaging removes them
@@ -52,14 +52,14 @@ class Checker:
         projected = self.scaled.projected(flow)
         raw, flux = self.scaled.signal_of(projected, self.data.center, self.data.stiff)
         if self.scaled.lambda1 == 0 or not projected.size:
-            return Look(raw, raw, projected, self._measure(raw, flux))
+            return Check(raw, raw, projected, self._measure(raw, flux))
         pieces = self.scaled.pieces(flux)
         signal = self.scaled.averaged(raw, self.data.stiff, pieces)
-        best = Look(raw, signal, projected, self._measure(signal, flux))
+        best = Check(raw, signal, projected, self._measure(signal, flux))
         if not self.averages_lead or best.measure.gap >= self.last_gap:
-            plain = Look(raw, raw, projected, self._measure(raw, flux))
+            plain = Check(raw, raw, projected, self._measure(raw, flux))
             self.averages_lead = best.measure.gap < plain.measure.gap / 2
-            best = min(plain, best, key=lambda look: look.measure.gap)
+            best = min(plain, best, key=lambda check: check.measure.gap)
         self.last_gap = best.measure.gap
         near = best.measure.gap <= REDUCE_WITHIN * self.rtol * best.measure.objective
         few = pieces.count <= REDUCE_SHARE * len(pieces.label)
@@ -67,13 +67,13 @@ class Checker:
         useful = near and few and not self.scaled.entrywise and not best.measure.is_final(self.rtol)
         return self._reduced(pieces, flux, best) if useful else best
 
-    def _reduced(self, pieces: Pieces, flux: Flux, best: Look) -> Look:
-        """The look with the best signal that has the present pieces, if that is better."""
+    def _reduced(self, pieces: Pieces, flux: Flux, best: Check) -> Check:
+        """The check with the best signal that has the present pieces, if that is better."""
         coarse = contract(self.scaled, (self.data.stiff, self.data.center), pieces, flux.flow)
         rows = solve_coarse(coarse, 0.1 * self.rtol * best.measure.objective)
         flat = np.ascontiguousarray(rows[pieces.label[:, 0]])
         exact = replace(best, signal=flat, measure=self._measure(flat, flux))
-        return min(best, exact, key=lambda look: look.measure.gap)
+        return min(best, exact, key=lambda check: check.measure.gap)
 
     def _measure(self, signal: Array, flux: Flux) -> Measure:
         return measure_scaled(self.scaled, self.data.missing, (signal, flux), self.data.bounds)

@@ -64,7 +64,7 @@ class AbsoluteStep:
 
 
 @dataclass(frozen=True)
-class Wall:
+class Barrier:
     """A bound on some entries: sign (t - at) > 0."""
 
     place: Places
@@ -101,12 +101,12 @@ def absolute_values(instance: Instance) -> list[AbsoluteValue]:
     return out
 
 
-def walls(instance: Instance) -> list[Wall]:
+def barriers(instance: Instance) -> list[Barrier]:
     """The finite bounds."""
     assert instance.terms is not None
     out = []
     for ends, sign in ((instance.terms.lower.ravel(), 1.0), (instance.terms.upper.ravel(), -1.0)):
         place = np.flatnonzero(np.isfinite(ends))
         if len(place):
-            out.append(Wall(place, ends[place], sign))
+            out.append(Barrier(place, ends[place], sign))
     return out

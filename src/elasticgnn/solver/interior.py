@@ -15,14 +15,14 @@ from elasticgnn.solver.factor import SingularSystemError
 from elasticgnn.solver.flatten import component_means, flattened, largest_flow
 from elasticgnn.solver.instance import Array, Instance, with_squared_terms
 from elasticgnn.solver.interior_losses import LossIteration
-from elasticgnn.solver.interior_rows import RowProblem, RowState, Standing, row_state
+from elasticgnn.solver.interior_rows import Optimality, RowProblem, RowState, row_state
 from elasticgnn.solver.outcome import Outcome, joined
 from elasticgnn.solver.progress import GapProgress
 from elasticgnn.solver.stopping import Stop
 
 STEP_LIMIT = 100
 GOAL = 0.05  # of rtol: the last steps are cheap, and flat rows become clear
-TO_THE_WALL = 0.99  # share of the way to the boundary of the ball
+TO_THE_BOUNDARY = 0.99  # share of the way to the boundary of the ball
 LEAST_MU = 0.7  # of the rows' mean gap: below, the iteration stalls
 EXTENSION = 1e-3  # stiffness that fills missing values for the first point
 TINIEST_STEP = 1e-7
@@ -161,10 +161,10 @@ class _Iteration:
         return Outcome(flattened(self.instance, signal, whole), whole, steps)
 
 
-def _step(rows: RowState, mu: float) -> tuple[Standing, float, float]:
+def _step(rows: RowState, mu: float) -> tuple[Optimality, float, float]:
     """Where the next point stands, the step's length and the centring it used."""
     rows.scale(mu)
     reach = min(1.0, rows.predict())
     centring = min(max((1 - reach) ** 3, 1e-8), 1.0)
-    step = min(1.0, TO_THE_WALL * rows.correct(centring * mu))
+    step = min(1.0, TO_THE_BOUNDARY * rows.correct(centring * mu))
     return rows.advance(step), step, centring

@@ -11,7 +11,7 @@ import numpy as np
 from elasticgnn.solver.assembly import NodeSystem
 from elasticgnn.solver.boxes import LossBox
 from elasticgnn.solver.cones import Cones, Move, build_cones, dot
-from elasticgnn.solver.entries import AbsoluteStep, absolute_values, walls
+from elasticgnn.solver.entries import AbsoluteStep, absolute_values, barriers
 from elasticgnn.solver.factor import SingularSystemError
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.loss_point import LossDirection, LossPoint, longest_step
@@ -29,7 +29,7 @@ from elasticgnn.solver.twofold import Pair, plus
 
 STEP_LIMIT = 150
 GOAL = 0.05  # of rtol
-TO_THE_WALL = 0.99  # share of the way to the boundary
+TO_THE_BOUNDARY = 0.99  # share of the way to the boundary
 LEAST_MU = 0.7  # of the mean slack: below, the iteration stalls
 LAST_MU = 0.01  # of the goal: a smaller barrier makes the systems stiffer for nothing
 LEAST_START = 0.01  # of the objective's mean over cones: a flat start has no differences
@@ -51,7 +51,7 @@ class LossIteration:
         self.radius = np.minimum(instance.lambda1 * omega, largest_radius(instance))
         self.quadratic = instance.lambda2 * omega
         self.system = PreciseSystem(instance, self.live) if precise else self._plain_system()
-        self.absolute, self.walls = absolute_values(instance), walls(instance)
+        self.absolute, self.barriers = absolute_values(instance), barriers(instance)
         self.box: Bounds | None = None
 
     def _plain_system(self) -> NodeSystem:
@@ -65,10 +65,10 @@ class LossIteration:
             rows = self._rows(signal, np.zeros_like(signal))
             self.box = LossBox(self.instance).bounds(self._objective(signal, rows))
             lengths = self.radius * np.sqrt(dot(rows, rows))
-            mu = first_mu(self.instance, signal, lengths, self.absolute, self.walls)
+            mu = first_mu(self.instance, signal, lengths, self.absolute, self.barriers)
             mu = max(mu, LEAST_START * self._objective(signal, rows) / max(self._cones, 1))
             entry = tuple(np.zeros((len(term.place), 1)) for term in self.absolute)
-            force = tuple(mu / wall.room(signal) for wall in self.walls)
+            force = tuple(mu / barrier.room(signal) for barrier in self.barriers)
             point = self._at((signal, np.zeros_like(signal)), self._no_flow, entry, force)
             return self._iterate(point, mu)
 
@@ -88,7 +88,7 @@ class LossIteration:
     @property
     def _cones(self) -> int:
         rows = len(self.live) if self.has_rows else 0
-        places = [one.place for one in self.absolute] + [one.place for one in self.walls]
+        places = [one.place for one in self.absolute] + [one.place for one in self.barriers]
         return rows + sum(map(len, places))
 
     def _iterate(self, point: LossPoint, mu: float) -> Outcome:
@@ -126,14 +126,14 @@ class LossIteration:
         ]
         self._factorise(point, cones, entries)
         affine = self._direction(point, cones, entries, 0.0, None)
-        reach = min(1.0, longest_step(point, cones, entries, self.walls, affine))
+        reach = min(1.0, longest_step(point, cones, entries, self.barriers, affine))
         centring = min(max((1 - reach) ** 3, 1e-8), 1.0)
         move = self._direction(point, cones, entries, centring * mu, affine)
-        step = min(1.0, TO_THE_WALL * longest_step(point, cones, entries, self.walls, move))
+        step = min(1.0, TO_THE_BOUNDARY * longest_step(point, cones, entries, self.barriers, move))
         if step < SHORT:
             centred = self._direction(point, cones, entries, CENTRED * mu, affine)
             longer = min(
-                1.0, TO_THE_WALL * longest_step(point, cones, entries, self.walls, centred)
+                1.0, TO_THE_BOUNDARY * longest_step(point, cones, entries, self.barriers, centred)
             )
             if longer > step:
                 move, step, centring = centred, longer, CENTRED
@@ -155,8 +155,8 @@ class LossIteration:
         diagonal = weight.ravel()
         for one in entries:
             diagonal[one.term.place] += one.curvature
-        for wall, force in zip(self.walls, point.force, strict=True):
-            diagonal[wall.place] += force / wall.room(point.signal)
+        for barrier, force in zip(self.barriers, point.force, strict=True):
+            diagonal[barrier.place] += force / barrier.room(point.signal)
         channels = instance.x.shape[1]
         a = np.ones(channels) * np.ravel(instance.channel_factor)
         if cones is not None and isinstance(self.system, PreciseSystem):
@@ -196,13 +196,13 @@ class LossIteration:
             shifts.append(one.shift(q))
             right[one.term.place] += shifts[-1][0]
         constant = []
-        for k, wall in enumerate(self.walls):
-            room, force = wall.room(point.signal), point.force[k]
+        for k, barrier in enumerate(self.barriers):
+            room, force = barrier.room(point.signal), point.force[k]
             aim = np.full_like(room, target)
             if affine is not None:
-                aim -= wall.sign * affine.signal.ravel()[wall.place] * affine.force[k]
-            constant.append(wall.force(room, force, aim))
-            right[wall.place] += wall.sign * constant[-1]
+                aim -= barrier.sign * affine.signal.ravel()[barrier.place] * affine.force[k]
+            constant.append(barrier.force(room, force, aim))
+            right[barrier.place] += barrier.sign * constant[-1]
         signal, low = self.system.solve_pair(right.reshape(point.signal.shape))
         change = signal.ravel()
         rows, flow = None, np.zeros_like(point.flow)
@@ -212,9 +212,9 @@ class LossIteration:
             rows = Move(signal, difference, flow, cones.slack_change(first, flow))
         moves = [one.move(change, *sent) for one, sent in zip(entries, shifts, strict=True)]
         forces = []
-        for k, wall in enumerate(self.walls):
-            stiff = point.force[k] / wall.room(point.signal)
-            forces.append(constant[k] - stiff * wall.sign * change[wall.place])
+        for k, barrier in enumerate(self.barriers):
+            stiff = point.force[k] / barrier.room(point.signal)
+            forces.append(constant[k] - stiff * barrier.sign * change[barrier.place])
         return LossDirection(signal, low, flow, rows, tuple(moves), tuple(forces))
 
     def _rows(self, signal: Array, low: Array) -> Array:
@@ -237,9 +237,9 @@ class LossIteration:
         for term, own in zip(self.absolute, entry, strict=True):
             residual[term.place] += own[:, 0]
             slack += term.slack(signal, own)
-        for wall, own in zip(self.walls, force, strict=True):
-            residual[wall.place] -= wall.sign * own
-            slack += float((wall.room(signal) * own).sum())
+        for barrier, own in zip(self.barriers, force, strict=True):
+            residual[barrier.place] -= barrier.sign * own
+            slack += float((barrier.room(signal) * own).sum())
         length = np.sqrt(dot(difference, difference))
         row_gap = float((self.radius * length - dot(difference, flow)).sum())
         slack += row_gap if self.has_rows else 0.0
@@ -286,7 +286,7 @@ class LossIteration:
     def _snapped(self, point: LossPoint, flow: Array) -> Array:
         """The signal with entries on their corners and pieces of one value, if that is no worse."""
         entries = zip(self.absolute, point.entry_flow, strict=True)
-        bounds = zip(self.walls, point.force, strict=True)
+        bounds = zip(self.barriers, point.force, strict=True)
         tidy = snapped(self.instance, point.signal, flow, entries, bounds)
         box = LossBox(self.instance).bounds(point.objective)
         precise = isinstance(self.system, PreciseSystem)

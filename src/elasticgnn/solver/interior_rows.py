@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Optimality:
     """How good a point is."""
 
     objective: float
     row_gap: float
     node_gap: float
-    left: float  # sum of |residual| where values are missing
+    missing_residual: float  # sum of |residual| where values are missing
 
     @property
     def gap(self) -> float:
-        """The duality gap, apart from what is left."""
+        """The duality gap, apart from the residual at missing values."""
         return self.row_gap + self.node_gap
 
     def reaches(self, rtol: float) -> bool:
         """Whether the gap is at most rtol times the objective."""
         goal = rtol * self.objective
-        return self.gap <= goal and self.left <= 0.01 * goal
+        return self.gap <= goal and self.missing_residual <= 0.01 * goal
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RowState(Protocol):
     signal: Array  # (n, d)
     flow: Array  # (r, d), without the quadratic part
 
-    def begin(self, signal: Array, flow: Array) -> Standing:
+    def begin(self, signal: Array, flow: Array) -> Optimality:
         """Stand at this point."""
 
     def scale(self, mu: float) -> None:
@@ -67,7 +67,7 @@ class RowState(Protocol):
     def correct(self, target: float) -> float:
         """The direction towards complementarity `target`; returns how far flows can follow it."""
 
-    def advance(self, step: float) -> Standing:
+    def advance(self, step: float) -> Optimality:
         """Move along the direction."""
 
 
@@ -85,7 +85,7 @@ class PlainRows:
         self.cones: Cones | None = None
         self.move: Move | None = None
 
-    def begin(self, signal: Array, flow: Array) -> Standing:
+    def begin(self, signal: Array, flow: Array) -> Optimality:
         """Stand at this point."""
         problem = self.problem
         self.signal, self.flow = signal, flow
@@ -99,8 +99,8 @@ class PlainRows:
         squares = self.residual[seen] ** 2 / problem.data_weight[seen]
         data = float((problem.data_weight * off**2).sum() / 2)
         objective = data + float(rows.sum() + dot(quadratic, self.difference).sum() / 2)
-        left = float(np.abs(self.residual[~seen]).sum())
-        return Standing(objective, row_gap, float(squares.sum() / 2), left)
+        missing = float(np.abs(self.residual[~seen]).sum())
+        return Optimality(objective, row_gap, float(squares.sum() / 2), missing)
 
     def scale(self, mu: float) -> None:
         """The system of this point and mu, factorised."""
@@ -130,7 +130,7 @@ class PlainRows:
         self.move = Move(signal, difference, flow, cones.slack_change(first, flow))
         return cones.longest_step(flow)
 
-    def advance(self, step: float) -> Standing:
+    def advance(self, step: float) -> Optimality:
         """Move along the direction."""
         assert self.move is not None
         return self.begin(self.signal + step * self.move.signal, self.flow + step * self.move.flow)
@@ -152,10 +152,10 @@ class CompiledRows:
         matrices = system.rows.handle, system.adjoint.handle
         self.rows, self.kept_alive = loops().Interior(d, *matrices, *arrays), arrays
 
-    def begin(self, signal: Array, flow: Array) -> Standing:
+    def begin(self, signal: Array, flow: Array) -> Optimality:
         """Stand at this point."""
         self.signal[:], self.flow[:] = signal, flow
-        return Standing(*loops().interior_stand(self.rows, 0.0))
+        return Optimality(*loops().interior_optimality(self.rows, 0.0))
 
     def scale(self, mu: float) -> None:
         """The system of this point and mu, factorised; the affine right side."""
@@ -178,6 +178,6 @@ class CompiledRows:
             right[:] = solved
         return float(loops().interior_follow(self.rows))
 
-    def advance(self, step: float) -> Standing:
+    def advance(self, step: float) -> Optimality:
         """Move along the direction."""
-        return Standing(*loops().interior_stand(self.rows, step))
+        return Optimality(*loops().interior_optimality(self.rows, step))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elasticgnn.solver import native
 from elasticgnn.solver.backends import FLOAT32_LIMIT
-from elasticgnn.solver.check import Checker, Data, Look
+from elasticgnn.solver.check import Check, Checker, Data
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.mesh import loops
 from elasticgnn.solver.methods import Choice
@@ -91,7 +91,7 @@ class Task:
     place: int  # on the path
     prepared: Prepared
     flow: Array | None  # to begin from; None: 0
-    blind_steps: int  # before the first check
+    unchecked_steps: int  # before the first check
 
     @property
     def instance(self) -> Instance:
@@ -116,15 +116,15 @@ class Lane:
         own = replace(scaled, lambda1=task.instance.lambda1)
         data = Data(own.stiff, own.center, task.instance.missing, None)
         self.task, self.stop, self.checker = task, stop, Checker(own, data, stop.rtol)
-        self.begin, self.due = begin, begin + max(task.blind_steps, FIRST_CHECK // 2)
+        self.begin, self.due = begin, begin + max(task.unchecked_steps, FIRST_CHECK // 2)
         self.steps = self.won_at = 0
         self.pace: Pace | None = None
-        self.best: Look | None = None
+        self.best: Check | None = None
         self.running = True
 
-    def look(self, flow: Flows) -> None:
+    def check(self, flow: Flows) -> None:
         """Check the flow at the step that was due, and say when to check again, if ever."""
-        now, steps = self.checker.look(flow), self.due - self.begin
+        now, steps = self.checker.check(flow), self.due - self.begin
         if self.best is None or self.pace is None:
             self.best, self.pace = now, Pace(self.stop.rtol, now.measure, patient=True)
             self.won_at = steps
@@ -132,7 +132,7 @@ class Lane:
             self.pace = self.pace.after(steps - self.steps, now.measure)
         if now.measure.gap < BETTER * self.best.measure.gap:
             self.won_at = steps
-        self.best = min(self.best, now, key=lambda look: look.measure.gap)
+        self.best = min(self.best, now, key=lambda check: check.measure.gap)
         self.steps = steps
         self.due += self.pace.block(steps)
         stuck = steps - self.won_at > FLOAT32_PATIENCE
@@ -174,7 +174,7 @@ def solve_lanes(plan: Plan, scaled: native.Scaled, stop: Stop) -> None:
             ascent.advance(due - steps)
             steps = due
             for number in [number for number, lane in lanes.items() if lane.due == steps]:
-                lanes[number].look(ascent.flow_of(number))
+                lanes[number].check(ascent.flow_of(number))
                 if not lanes[number].running:
                     lane = lanes.pop(number)
                     plan.finish(lane.task, lane.found())

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from elasticgnn.solver.cones import Cones, Move
-from elasticgnn.solver.entries import AbsoluteStep, Wall
+from elasticgnn.solver.entries import AbsoluteStep, Barrier
 from elasticgnn.solver.instance import Array
 
 
@@ -39,15 +39,15 @@ def longest_step(
     point: LossPoint,
     cones: Cones | None,
     entries: list[AbsoluteStep],
-    walls: list[Wall],
+    barriers: list[Barrier],
     move: LossDirection,
 ) -> float:
     """How far the direction leads before a flow, a force or a value leaves its range."""
     steps = [] if cones is None else [cones.longest_step(move.flow)]
     for one, own in zip(entries, move.entries, strict=True):
         steps.append(one.cones.longest_step(own.flow))
-    for wall, force, change in zip(walls, point.force, move.force, strict=True):
-        along = wall.sign * move.signal.ravel()[wall.place]
-        steps.append(wall.longest_step(wall.room(point.signal), along))
-        steps.append(wall.longest_step(force, change))
+    for barrier, force, change in zip(barriers, point.force, move.force, strict=True):
+        along = barrier.sign * move.signal.ravel()[barrier.place]
+        steps.append(barrier.longest_step(barrier.room(point.signal), along))
+        steps.append(barrier.longest_step(force, change))
     return min(steps, default=1.0)

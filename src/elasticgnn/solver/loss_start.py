@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.solver.assembly import NodeSystem
-from elasticgnn.solver.entries import AbsoluteValue, Wall
+from elasticgnn.solver.entries import AbsoluteValue, Barrier
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.node_terms import NodeTerms
 from elasticgnn.solver.precise import PreciseSystem
@@ -43,7 +43,7 @@ def first_mu(
     signal: Array,
     row_terms: Array,
     absolute: list[AbsoluteValue],
-    walls: list[Wall],
+    barriers: list[Barrier],
 ) -> float:
     """The mean of radius times length over rows (`row_terms`), entries and bounds."""
     assert instance.terms is not None
@@ -51,12 +51,12 @@ def first_mu(
     for term in absolute:
         away = np.abs(signal.ravel()[term.place] - term.offset)
         parts.append(term.radius * (away + INWARD * size))
-    if walls:
+    if barriers:
         slope = instance.terms.loss.smooth_slope(signal, instance.x)
         slope = np.abs(instance.data_weight * slope).ravel()
         # data that lie where the loss is least pull nothing yet, and will
         slope = np.maximum(slope, INWARD * usual_slope(instance, size))
-        parts += [wall.room(signal) * (slope[wall.place] + TINY) for wall in walls]
+        parts += [barrier.room(signal) * (slope[barrier.place] + TINY) for barrier in barriers]
     every = np.concatenate(parts)
     return max(float(every.mean()) if len(every) else 0.0, TINY)
 

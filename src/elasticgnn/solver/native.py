@@ -97,7 +97,7 @@ class Scaled:
         """The flow in float64 with every row inside its ball."""
         out = np.empty(flow.shape)
         wide = flow.dtype == np.float64
-        loops().solver_keep(self.pair(), wide, flow, out)
+        loops().solver_project(self.pair(), wide, flow, out)
         return out
 
     def signal_of(self, flow: Array, center: Array, stiff: Array) -> tuple[Array, Flux]:

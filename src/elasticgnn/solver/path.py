@@ -110,7 +110,7 @@ def _solve_all(problems: dict[float, Prepared], rtol: float) -> dict[float, Foun
     if len(shared) < SIDE_BY_SIDE:
         shared = {}
     for value in [value for value in problems if value not in shared]:
-        stop = Stop(rtol, blind_steps=_blind_steps(problems[value].instance, found))
+        stop = Stop(rtol, unchecked_steps=_unchecked_steps(problems[value].instance, found))
         found[value] = solve(problems[value], stop, _ahead(problems[value], found))
         if found[value].outcome.interrupted:
             raise KeyboardInterrupt
@@ -141,7 +141,7 @@ def _ahead(prepared: Prepared, found: dict[float, Found]) -> tuple[Array, Array]
     return ahead, signal + min(share, 1.0) * (signal - older.outcome.signal)
 
 
-def _blind_steps(instance: Instance, found: dict[float, Found]) -> int:
+def _unchecked_steps(instance: Instance, found: dict[float, Found]) -> int:
     """Steps to take before the first check: neighbours on the path need about as many."""
     if not found or len(instance.missing):
         return 0

@@ -17,7 +17,7 @@ from elasticgnn.solver.instance import check_graph
 from elasticgnn.solver.losses import Squared, as_loss
 from elasticgnn.solver.minimise import minimise
 from elasticgnn.solver.noise import noise_level
-from elasticgnn.solver.question import Question, Scores
+from elasticgnn.solver.selection_problem import Scores, SelectionProblem
 from elasticgnn.solver.solution import Solution
 from elasticgnn.solver.stein import SURE_RTOL, stein
 
@@ -117,13 +117,15 @@ def cross_validate(
     if not bool((given > 0).any()):
         raise ValueError("x must have a value for a choice of lambda1, got none with weight > 0")
     level = noise_level(x, graph, given) if sigma is None else sigma
-    question = Question(x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary)
-    question = replace(question, extras=extras, unit=_unit(x, given, extras))
+    problem = SelectionProblem(
+        x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary
+    )
+    problem = replace(problem, extras=extras, unit=_unit(x, given, extras))
     score = {"cv": _held_out, "sure": stein}[criterion]
-    found = [score(question, float(lambda2), generator) for lambda2 in lambda2s]
+    found = [score(problem, float(lambda2), generator) for lambda2 in lambda2s]
     scores, errors = (torch.stack([getattr(f, name) for f in found]) for name in ("mean", "error"))
-    best2, best1 = _choice(scores, errors, question.lambda1s, rule)
-    penalty = ElasticPenalty(question.lambda1s[best1], float(lambda2s[best2]), norm)
+    best2, best1 = _choice(scores, errors, problem.lambda1s, rule)
+    penalty = ElasticPenalty(problem.lambda1s[best1], float(lambda2s[best2]), norm)
     path, solution = found[best2].path, None
     if path is not None and rtol >= SURE_RTOL and not x.requires_grad:
         solution = path.solutions[best1]  # solved already
@@ -137,12 +139,12 @@ def cross_validate(
             **extras.options,
         )
     return Selection(
-        question.lambda1s[best1],
+        problem.lambda1s[best1],
         float(lambda2s[best2]),
-        question.lambda1s,
+        problem.lambda1s,
         tuple(map(float, lambda2s)),
-        scores * question.unit * question.unit,
-        errors * question.unit * question.unit,
+        scores * problem.unit * problem.unit,
+        errors * problem.unit * problem.unit,
         level,
         criterion,
         rule,
@@ -191,23 +193,23 @@ def _warned(certified: bool) -> bool:
     return certified
 
 
-def _held_out(question: Question, lambda2: float, generator: torch.Generator) -> Scores:
+def _held_out(problem: SelectionProblem, lambda2: float, generator: torch.Generator) -> Scores:
     """Mean squared error at held-out nodes, its standard error over the folds, per lambda1."""
-    given, rows = question.data_weight.double(), question.x.detach().double()
+    given, rows = problem.data_weight.double(), problem.x.detach().double()
     given, rows = (t[:, None] if t.ndim == 1 else t for t in (given, rows))
     given = given.expand(rows.shape)
-    fold = _folds(question.graph, given, generator)
+    fold = _folds(problem.graph, given, generator)
     means, certified = [], True
     for k in range(FOLDS):
         out = (fold == k)[:, None] & (given > 0)
         if not bool(out.any()):
             continue
-        path = question.path(lambda2, torch.where(out, 0.0, given), rtol=1e-4)
+        path = problem.path(lambda2, torch.where(out, 0.0, given), rtol=1e-4)
         certified = certified and path.usable
         fitted = [one.value.reshape(rows.shape)[out] for one in path]
-        means.append(torch.stack([question.errors(f, rows[out]).mean() for f in fitted]))
+        means.append(torch.stack([problem.errors(f, rows[out]).mean() for f in fitted]))
     if not means:
-        nothing = torch.zeros(len(question.lambda1s), dtype=torch.float64)
+        nothing = torch.zeros(len(problem.lambda1s), dtype=torch.float64)
         return Scores(nothing, nothing, certified)
     table = torch.stack(means)
     error = table.std(0, correction=int(len(means) > 1)) / len(means) ** 0.5

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from elasticgnn.solver.entries import AbsoluteValue, Wall
+from elasticgnn.solver.entries import AbsoluteValue, Barrier
 from elasticgnn.solver.flatten import merged
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.loss_start import usual_slope
@@ -21,7 +21,7 @@ def snapped(
     signal: Array,
     flow: Array,
     entries: Iterable[tuple[AbsoluteValue, Array]],
-    bounds: Iterable[tuple[Wall, Array]],
+    bounds: Iterable[tuple[Barrier, Array]],
 ) -> Array:
     """The signal with entries on their corners and pieces of one value.
 
@@ -37,10 +37,10 @@ def snapped(
         rests = (room > away / _at_least(away, span)) & (term.softness == 0)
         out[term.place[rests]] = term.offset[rests]
     slope = usual_slope(instance, span)
-    for wall, own in bounds:
-        left = wall.room(signal)
+    for barrier, own in bounds:
+        left = barrier.room(signal)
         rests = own / _at_least(own, slope) > left / _at_least(left, span)
-        out[wall.place[rests]] = wall.at[rests]
+        out[barrier.place[rests]] = barrier.at[rests]
     held = (out != signal.ravel()).reshape(signal.shape)
     return merged(instance, out.reshape(signal.shape), flow, held)
 

@@ -22,7 +22,7 @@ class Stop:
 
     rtol: float
     max_steps: int | None = None
-    blind_steps: int = 0  # before the first check, where a similar problem took many more
+    unchecked_steps: int = 0  # before the first check, where a similar problem took many more
     callback: Callback | None = None  # told at every check of the gap
 
     def __post_init__(self) -> None:

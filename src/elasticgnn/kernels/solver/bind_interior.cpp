@@ -18,7 +18,7 @@ ELASTICGNN_DECLARE(void interior_scale(const Interior&, const Assembly&, double)
                    void interior_assemble(const Interior&, const Assembly&);
                    double interior_follow(const Interior&);
                    void interior_correct(const Interior&, double);
-                   Standing interior_stand(const Interior&, double);
+                   Optimality interior_optimality(const Interior&, double);
                    bool band_factorise(int, std::int64_t, double*);
                    void band_solve(int, std::int64_t, const double*, double*);)
 
@@ -124,10 +124,10 @@ void bind_interior(nb::module_& module) {
       },
       "The right side of the corrected direction.");
   module.def(
-      "interior_stand",
+      "interior_optimality",
       [](const Interior& rows, double step) {
-        const Standing now = call(ELASTICGNN_PICK(interior_stand), rows, step);
-        return std::make_tuple(now.objective, now.rows, now.nodes, now.left);
+        const Optimality now = call(ELASTICGNN_PICK(interior_optimality), rows, step);
+        return std::make_tuple(now.objective, now.rows, now.nodes, now.missing_residual);
       },
       "Moves by a step; objective, gap of rows and of nodes, residual where values are missing.");
   module.def(

@@ -15,8 +15,8 @@ namespace nb = nanobind;
 
 ELASTICGNN_DECLARE(int advance_float(const Ascent<float>&, int, int, Interrupt&);
                    int advance_double(const Ascent<double>&, int, int, Interrupt&);
-                   void keep_float(const Pair&, const float*, double*);
-                   void keep_double(const Pair&, const double*, double*);
+                   void project_float(const Pair&, const float*, double*);
+                   void project_double(const Pair&, const double*, double*);
                    void advance_ascents(const Ascents&, int, int, Interrupt&);
                    void flow_signal(const Pair&, double*); GapTerms gap_terms(const Pair&);)
 
@@ -201,11 +201,11 @@ void bind_solver(nb::module_& module) {
       },
       "Objective, gap, and the gap's rounding in epsilons and squared epsilons.");
   module.def(
-      "solver_keep",
+      "solver_project",
       [](const Pair& pair, bool wide, Rows flow, Rows out) {
         double* const to = at<double>(out);
-        if (wide) call(ELASTICGNN_PICK(keep_double), pair, at<const double>(flow), to);
-        else call(ELASTICGNN_PICK(keep_float), pair, at<const float>(flow), to);
+        if (wide) call(ELASTICGNN_PICK(project_double), pair, at<const double>(flow), to);
+        else call(ELASTICGNN_PICK(project_float), pair, at<const float>(flow), to);
       },
       "The flow in float64 with every row inside its ball.");
   module.def(

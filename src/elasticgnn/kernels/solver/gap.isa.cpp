@@ -118,9 +118,9 @@ GapTerms gap_width(const Pair& p) {
   return total;
 }
 
-// One row of `out` <- row of `flow`, pulled back onto the ball of `radius`.
+// One row of `out` <- row of `flow`, projected onto the ball of `radius`.
 template <class T>
-void keep_row(const T* flow, double* out, int d, bool entrywise, double radius) {
+void project_row(const T* flow, double* out, int d, bool entrywise, double radius) {
   double square = 0;
   for (int k = 0; k < d; ++k) {
     out[k] = flow[k];
@@ -133,13 +133,13 @@ void keep_row(const T* flow, double* out, int d, bool entrywise, double radius) 
 }
 
 template <class T>
-void keep_rows(const Pair& p, const T* flow, double* out) {
+void project_rows(const Pair& p, const T* flow, double* out) {
 #pragma omp parallel for schedule(static) num_threads(p.threads)
   for (std::int64_t e = 0; e < p.mesh.edges; ++e) {
     // with a quadratic penalty the folded dual may leave the ball, unless the edge has no weight
     const bool open = p.lambda2 > 0 && p.weight[e] > 0;
     const double radius = open ? HUGE_VAL : p.lambda1 * p.weight[e];
-    keep_row(flow + e * p.channels, out + e * p.channels, p.channels, p.entrywise, radius);
+    project_row(flow + e * p.channels, out + e * p.channels, p.channels, p.entrywise, radius);
   }
 }
 
@@ -182,8 +182,8 @@ void signal_width(const Pair& p, double* out) {
 
 }  // namespace
 
-void keep_float(const Pair& p, const float* flow, double* out) { keep_rows(p, flow, out); }
-void keep_double(const Pair& p, const double* flow, double* out) { keep_rows(p, flow, out); }
+void project_float(const Pair& p, const float* flow, double* out) { project_rows(p, flow, out); }
+void project_double(const Pair& p, const double* flow, double* out) { project_rows(p, flow, out); }
 
 // divergence_i <- sum of +-V, traffic_i <- sum of |V|, out_i <- b_i - divergence_i / h_i
 void flow_signal(const Pair& p, double* out) {

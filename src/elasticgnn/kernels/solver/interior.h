@@ -61,8 +61,8 @@ struct Assembly {
 
 // A point: objective, what rows and nodes leave of the gap, and the sum of |residual| where values
 // are missing.
-struct Standing {
-  double objective, rows, nodes, left;
+struct Optimality {
+  double objective, rows, nodes, missing_residual;
 };
 
 }  // namespace elasticgnn

@@ -153,9 +153,9 @@ void correct(const Interior& p, double target) {
 
 // Moves by `step` along the direction, and says where that leads.
 template <int D>
-Standing stand(const Interior& p, double step) {
+Optimality optimality(const Interior& p, double step) {
   const std::int64_t nodes = p.adjoint.rows, rows = p.operators.rows;
-  Standing out{0, 0, 0, 0};
+  Optimality out{0, 0, 0, 0};
   if (step > 0)
     for (std::int64_t i = 0; i < nodes * D; ++i) p.signal[i] += step * p.change[i];
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -177,7 +177,7 @@ Standing stand(const Interior& p, double step) {
       p.residual[i * D + k] = residual;
       out.objective += weight * off * off / 2;
       if (weight > 0) out.nodes += residual * residual / weight / 2;
-      else out.left += std::abs(residual);
+      else out.missing_residual += std::abs(residual);
     }
   }
   return out;
@@ -260,8 +260,8 @@ void interior_correct(const Interior& p, double target) {
   with_channels(p.channels, [&](auto d) { correct<d>(p, target); });
 }
 
-Standing interior_stand(const Interior& p, double step) {
-  return with_channels(p.channels, [&](auto d) { return stand<d>(p, step); });
+Optimality interior_optimality(const Interior& p, double step) {
+  return with_channels(p.channels, [&](auto d) { return optimality<d>(p, step); });
 }
 
 }  // namespace elasticgnn::ISA_NAMESPACE

@@ -18,9 +18,9 @@ inline bool root_forest(const Mesh& mesh, const double* radius, std::int32_t* or
     return mesh.leave[i + 1] - mesh.leave[i] + mesh.enter[i + 1] - mesh.enter[i] <= 1;
   };
   // leaves first: a chain that is rooted at an end has one child per node
-  for (std::int64_t turn = 0; turn < 2 * std::int64_t(mesh.nodes); ++turn) {
-    const std::int32_t first = std::int32_t(turn % mesh.nodes);
-    if (place[first] >= 0 || (turn < mesh.nodes && !is_end(first))) continue;
+  for (std::int64_t candidate = 0; candidate < 2 * std::int64_t(mesh.nodes); ++candidate) {
+    const std::int32_t first = std::int32_t(candidate % mesh.nodes);
+    if (place[first] >= 0 || (candidate < mesh.nodes && !is_end(first))) continue;
     place[first] = count, order[count] = first, up[count] = -1, edge[count++] = -1;
     for (std::int32_t at = place[first]; at < count; ++at) {
       const std::int32_t node = order[at], from = edge[at];

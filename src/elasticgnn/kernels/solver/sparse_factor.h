@@ -38,14 +38,14 @@ class SparseFactor {
     const int d = channels;
     for (std::int64_t e = 0; e < entries; ++e) {
       std::int32_t i = shape.position[row[e]], j = shape.position[column[e]];
-      const bool turned = i < j;
-      if (turned) std::swap(i, j);
+      const bool transposed = i < j;
+      if (transposed) std::swap(i, j);
       const std::int32_t s = owner[j];
       const std::int64_t height = (shape.width(s) + shape.below(s)) * d;
       const std::int64_t below = place_in_front(s, i) * d, across = (j - shape.first[s]) * d;
       for (int a = 0; a < d; ++a)
         for (int b = 0; b < d; ++b) {
-          const int low = turned ? b : a, left = turned ? a : b;
+          const int low = transposed ? b : a, left = transposed ? a : b;
           const bool is_stored = i != j || a >= b;
           out[(e * d + a) * d + b] =
               is_stored ? panel[s] + (across + left) * height + below + low : -1;

@@ -49,7 +49,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
   // zb <- Z + beta (Ub_i - Ub_j) of step k, from Z of step `first`; returns the sum of its squares
   static ELASTICGNN_INLINE Vec replay(const Sizes<R>& sizes, const R& rows, std::int64_t row,
                                       const States<T>& at, int first, int k, std::int64_t i,
-                                      std::int64_t j, std::int64_t e, Bag<R>& zb) {
+                                      std::int64_t j, std::int64_t e, RowBuffer<R>& zb) {
     const T* from = at.dual[first];
     for (int v = 0; v < rows.count(); ++v) zb[v] = from ? rows.load(from + e * row, v) : Vec{};
     for (int now = first;; ++now) {
@@ -66,8 +66,8 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
 
   // h <- J h for a row zb of length `length`, and the gradients of lambda1 and beta in the map
   // itself; lambda1 = 0 maps every row to zero, a row of zeros too
-  ELASTICGNN_INLINE void apply_jacobian(const Sizes<R>& sizes, N length, Bag<R>& zb, Bag<R>& h,
-                                        int block) {
+  ELASTICGNN_INLINE void apply_jacobian(const Sizes<R>& sizes, N length, RowBuffer<R>& zb,
+                                        RowBuffer<R>& h, int block) {
     const N zero{}, one = zero + T(1);
     const N limit = Proj::limit(sizes, length);
     const N inverse = one / larger(length, sizes.tiny);
@@ -93,7 +93,8 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
     }
   }
 
-  ELASTICGNN_INLINE void apply_mask(const Sizes<R>& sizes, Bag<R>& zb, Bag<R>& h, int block) {
+  ELASTICGNN_INLINE void apply_mask(const Sizes<R>& sizes, RowBuffer<R>& zb, RowBuffer<R>& h,
+                                    int block) {
     const Vec radius = rows.spread(sizes.lambda1);
     Vec slope{};
     for (int v = 0; v < rows.count(); ++v) {
@@ -112,7 +113,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const std::int64_t row = rows.stride();
-    Bag<R> own(pool, 0), sum(pool, 1), h(pool, 3);
+    RowBuffer<R> own(pool, 0), sum(pool, 1), h(pool, 3);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v)
         own[v] = rows.load(scaled_grad + i * row, v), sum[v] = Vec{};
@@ -142,9 +143,9 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const std::int64_t row = rows.stride();
-    Bag<R> zb(pool, 2);
+    RowBuffer<R> zb(pool, 2);
     fall(low, high, scaled_grad, fresh, t, half,
-         [&](auto i, auto p, auto e, Bag<R>& own, Bag<R>& h) {
+         [&](auto i, auto p, auto e, RowBuffer<R>& own, RowBuffer<R>& h) {
            const std::int64_t j = g.column[p];
            for (int now = first; g.far_nodes && now <= k; ++now)
              g.fetch(at.ub(now), g.column, p, row);
@@ -158,8 +159,8 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
   }
 
   // grad w_e -= gamma <Z_e after the step, G_tail - G_head>
-  ELASTICGNN_INLINE void charge_weight(const Sizes<R>& sizes, N length, Bag<R>& zb, Bag<R>& own,
-                                       const T* other, std::int64_t e) {
+  ELASTICGNN_INLINE void charge_weight(const Sizes<R>& sizes, N length, RowBuffer<R>& zb,
+                                       RowBuffer<R>& own, const T* other, std::int64_t e) {
     Vec products{};
     Vec factor = P::splat(T(1));
     if constexpr (S != Shape::box) factor = rows.spread(Proj::factor(sizes, length));
@@ -178,7 +179,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const std::int64_t row = rows.stride();
-    Bag<R> sum(pool, 0);
+    RowBuffer<R> sum(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) sum[v] = rows.load(bar + i * row, v);
       for (std::int64_t p = g.start[i], end = g.middle(i); p < end; ++p) {
@@ -201,7 +202,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
 
   // Gradients of gamma, beta and scale that node i contributes in N1.
   ELASTICGNN_INLINE void charge_node(const Sizes<R>& sizes, const States<T>& at, int k,
-                                     std::int64_t i, int block, Bag<R>& sum, const T* g,
+                                     std::int64_t i, int block, RowBuffer<R>& sum, const T* g,
                                      const T* scaled_grad) {
     const T s = problem.scale[i];
     Vec by_beta{}, by_gamma{}, by_share{}, by_change{}, by_pile{};
@@ -233,7 +234,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const std::int64_t row = rows.stride();
-    Bag<R> total(pool, 0);
+    RowBuffer<R> total(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) total[v] = Vec{};
       Base::gather(g, rows, share_rows, g.column, g.far_nodes, g.start[i], g.start[i + 1], total);
@@ -272,7 +273,7 @@ struct Adjoint : Forward<T, L, Count, Runs, S> {
     const R rows = this->rows;
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
-    Bag<R> total(pool, 0);
+    RowBuffer<R> total(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) total[v] = Vec{};
       Base::gather(g, rows, from, g.column, g.far_nodes, g.start[i], g.start[i + 1], total);

@@ -37,7 +37,7 @@ struct Forward {
   // total[v] = sum of w_p * table row index[p] for first <= p < end
   static ELASTICGNN_INLINE void gather(const Tables<T>& g, const R& rows, const T* table,
                                        const std::int32_t* index, bool far, std::int64_t first,
-                                       std::int64_t end, Bag<R>& total) {
+                                       std::int64_t end, RowBuffer<R>& total) {
     const std::int64_t stride = rows.stride();
     if (g.slot_weight) {
       for (std::int64_t p = first; p < end; ++p) {
@@ -68,7 +68,7 @@ struct Forward {
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const std::int64_t stride = rows.stride();
-    Bag<R> total(pool, 0);
+    RowBuffer<R> total(pool, 0);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) total[v] = Vec{};
       gather(g, rows, u, g.column, g.far_nodes, g.start[i], g.start[i + 1], total);
@@ -87,7 +87,7 @@ struct Forward {
   }
 
   static ELASTICGNN_INLINE void project(const Sizes<R>& sizes, const R& rows, Vec squares,
-                                        Bag<R>& z) {
+                                        RowBuffer<R>& z) {
     if constexpr (S == Shape::box) {
       for (int v = 0; v < rows.count(); ++v) z[v] = Proj::clamp(sizes, rows, z[v]);
     } else {
@@ -105,7 +105,7 @@ struct Forward {
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const std::int64_t stride = rows.stride();
-    Bag<R> own(pool, 0), sum(pool, 1), z(pool, 2);
+    RowBuffer<R> own(pool, 0), sum(pool, 1), z(pool, 2);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) own[v] = rows.load(ub + i * stride, v), sum[v] = Vec{};
       std::int64_t e = g.first_edge[i];
@@ -138,7 +138,7 @@ struct Forward {
 
   // sum[v] -= the weighted dual rows of the edges that end at i
   static ELASTICGNN_INLINE void finish(const Tables<T>& g, const R& rows, const T* dual,
-                                       std::int64_t i, Bag<R>& sum, Bag<R>& ending) {
+                                       std::int64_t i, RowBuffer<R>& sum, RowBuffer<R>& ending) {
     for (int v = 0; v < rows.count(); ++v) ending[v] = Vec{};
     gather(g, rows, dual, g.edge, g.far_edges, g.start[i], g.middle(i), ending);
     for (int v = 0; v < rows.count(); ++v) sum[v] -= ending[v];
@@ -153,7 +153,7 @@ struct Forward {
   // B2 of node i, whose new Q is `sum` already.
   static ELASTICGNN_INLINE void settle_node(const Sizes<R>& sizes, const Tables<T>& g,
                                             const R& rows, const Settling& to, std::int64_t i,
-                                            Bag<R>& sum) {
+                                            RowBuffer<R>& sum) {
     const T s = g.scale[i];
     const Vec back = sizes.gamma * (s * s);
     const std::int64_t at = i * rows.stride();
@@ -177,7 +177,7 @@ struct Forward {
     const Sizes<R> sizes(rows, problem);
     const Tables<T> g(plan);
     const int threads = omp_get_num_threads();
-    Bag<R> sum(pool, 0), ending(pool, 1);
+    RowBuffer<R> sum(pool, 0), ending(pool, 1);
     for (std::int64_t i = low, owner = 0; i < high; ++i) {
       while (owner + 1 < threads && i >= first_node(plan.by_tail, threads, owner + 1)) ++owner;
       if (plan.is_local && g.starts_within(i, first_node(plan.by_tail, threads, owner))) continue;
@@ -196,7 +196,7 @@ struct Forward {
     const std::int64_t first = first_node(plan.by_tail, threads, omp_get_thread_num());
     const auto ascend_all = [&](auto alone) ELASTICGNN_INLINE_LAMBDA {
       for_blocks(plan.by_tail, [&](int, std::int64_t low, std::int64_t high) {
-        Bag<R> ending(pool, 3);
+        RowBuffer<R> ending(pool, 3);
         const auto done = [&](auto& sizes, auto& g, auto& rows, auto i, auto& sum)
                               ELASTICGNN_INLINE_LAMBDA {
                                 if (alone || (plan.is_local && g.starts_within(i, first))) {
@@ -224,7 +224,7 @@ struct Forward {
     const R rows = this->rows;
     const Tables<T> g(plan);
     const std::int64_t stride = rows.stride();
-    Bag<R> sum(pool, 0), ending(pool, 1);
+    RowBuffer<R> sum(pool, 0), ending(pool, 1);
     for (std::int64_t i = low; i < high; ++i) {
       for (int v = 0; v < rows.count(); ++v) sum[v] = Vec{};
       std::int64_t e = g.first_edge[i];

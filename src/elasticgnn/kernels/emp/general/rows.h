@@ -68,24 +68,24 @@ struct Rows {
 
 // A few vectors of a row: an array in registers, or memory when their number is open.
 template <class R, int Count = R::kOpen ? 0 : -1>
-struct Bag;
+struct RowBuffer;
 
 template <class T, int L, int Count, bool Runs>
-struct Bag<Rows<T, L, Count, Runs>, -1> {
+struct RowBuffer<Rows<T, L, Count, Runs>, -1> {
   typename Pack<T, L>::Vec data[Count];
-  explicit Bag(typename Pack<T, L>::Vec*, int) {}
+  explicit RowBuffer(typename Pack<T, L>::Vec*, int) {}
   ELASTICGNN_INLINE auto& operator[](int v) { return data[v]; }
 };
 
 template <class T, int L, int Count, bool Runs>
-struct Bag<Rows<T, L, Count, Runs>, 0> {
+struct RowBuffer<Rows<T, L, Count, Runs>, 0> {
   typename Pack<T, L>::Vec* data;
-  Bag(typename Pack<T, L>::Vec* pool, int which) : data(pool + which) {}
-  ELASTICGNN_INLINE auto& operator[](int v) { return data[v * kBags]; }
-  static constexpr int kBags = 8;
+  RowBuffer(typename Pack<T, L>::Vec* pool, int which) : data(pool + which) {}
+  ELASTICGNN_INLINE auto& operator[](int v) { return data[v * kBuffers]; }
+  static constexpr int kBuffers = 8;
 };
 
-// One thread's memory for the bags of open rows, in vectors.
+// One thread's memory for the buffers of open rows, in vectors.
 template <class R>
 std::int64_t pool_size(const R& rows) {
   return R::kOpen ? std::int64_t(rows.count()) * 8 : 1;

@@ -22,7 +22,7 @@ struct PopulationSweeps {
   using R = Rows<float, Lanes, Width, true>;
   using P = typename R::P;
   using Vec = typename R::Vec;
-  using Row = Bag<R>;  // passed on by reference: what a function returns lies in memory
+  using Row = RowBuffer<R>;  // passed on by reference: what a function returns lies in memory
   using Proj = Projection<S, R>;
   static constexpr std::int64_t kRow = Lanes * Width;
 

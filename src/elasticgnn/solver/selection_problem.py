@@ -24,7 +24,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Question:
+class SelectionProblem:
     """Which of lambda1s suits this signal, for one lambda2 at a time."""
 
     x: Tensor
