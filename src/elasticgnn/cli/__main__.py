@@ -11,9 +11,9 @@ from elasticgnn.versions import package_version
 with optional_imports():
     import typer
 
-from elasticgnn.cli.last_net import report_unforeseen, was_interrupted
 from elasticgnn.cli.say import say
 from elasticgnn.cli.streams import prepare_streams
+from elasticgnn.cli.unexpected import report_unexpected, was_interrupted
 from elasticgnn.files import one_line
 
 COMMANDS = (
@@ -99,7 +99,7 @@ def main(arguments: list[str] | None = None) -> None:
             say("interrupted", file=sys.stderr)
             raise SystemExit(INTERRUPTED) from None
         if not isinstance(error, ValueError | OSError | MissingExtraError):
-            raise SystemExit(report_unforeseen(error, words)) from None
+            raise SystemExit(report_unexpected(error, words)) from None
         say(f"error: {one_line(str(error))}", file=sys.stderr)
         raise SystemExit(2) from None
 

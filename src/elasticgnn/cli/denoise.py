@@ -107,13 +107,13 @@ def denoise(
     if plot is not None:
         check_plot(plot, source, graph)
     extras = Extras(as_loss(loss), lower, upper, sparsity)
-    asked = Asked(lambda1, lambda2, norm, order, boundary.value, rtol, sigma, extras)
+    request = DenoiseRequest(lambda1, lambda2, norm, order, boundary.value, rtol, sigma, extras)
     if lambda1 is None:
         usual = Criterion.sure if extras.is_plain else Criterion.cv
-        selection = _selected(source, graph, asked, (select or usual).value, seed)
+        selection = _selected(source, graph, request, (select or usual).value, seed)
         solution, why = selection.solution, selection.summary()
     else:
-        solution, why = _solved(source, graph, asked), f"lambda1 {lambda1:.6g}, as asked"
+        solution, why = _solved(source, graph, request), f"lambda1 {lambda1:.6g}, as asked"
     if solution.interrupted:  # nobody asked for the point at which the solver was stopped
         raise KeyboardInterrupt
     _write(target, source, solution, plot, graph)
@@ -122,7 +122,7 @@ def denoise(
 
 
 @dataclass(frozen=True)
-class Asked:
+class DenoiseRequest:
     """What the options say of the problem."""
 
     lambda1: float | None
@@ -162,26 +162,26 @@ def _data(source: "SignalFile") -> tuple["Tensor", "Tensor"]:
     return x.nan_to_num(0.0), (~x.isnan()).double()
 
 
-def _solved(source: "SignalFile", graph: "Graph", asked: Asked) -> "Solution":
+def _solved(source: "SignalFile", graph: "Graph", request: DenoiseRequest) -> "Solution":
     from elasticgnn.problem import ElasticPenalty
     from elasticgnn.solver import minimise
 
     x, weight = _data(source)
-    assert asked.lambda1 is not None
+    assert request.lambda1 is not None
     return minimise(
         x,
         graph,
-        ElasticPenalty(asked.lambda1, asked.lambda2, asked.norm),
+        ElasticPenalty(request.lambda1, request.lambda2, request.norm),
         data_weight=weight,
-        order=asked.order,
-        boundary=asked.boundary,
-        rtol=asked.rtol,
-        **asked.extras.options,
+        order=request.order,
+        boundary=request.boundary,
+        rtol=request.rtol,
+        **request.extras.options,
     )
 
 
 def _selected(
-    source: "SignalFile", graph: "Graph", asked: Asked, criterion: str, seed: int
+    source: "SignalFile", graph: "Graph", request: DenoiseRequest, criterion: str, seed: int
 ) -> "Selection":
     import torch
 
@@ -194,19 +194,19 @@ def _selected(
         graph,
         noise_grid(
             *(x, graph, weight),
-            order=asked.order,
-            sigma=asked.sigma,
-            loss=as_loss(asked.extras.loss),
+            order=request.order,
+            sigma=request.sigma,
+            loss=as_loss(request.extras.loss),
         ),
-        (asked.lambda2,),
-        norm=asked.norm,
+        (request.lambda2,),
+        norm=request.norm,
         criterion=criterion,
         data_weight=weight,
-        order=asked.order,
-        boundary=asked.boundary,
-        sigma=asked.sigma,
-        rtol=asked.rtol,
-        extras=asked.extras,
+        order=request.order,
+        boundary=request.boundary,
+        sigma=request.sigma,
+        rtol=request.rtol,
+        extras=request.extras,
         generator=torch.Generator().manual_seed(seed),
     )
 

@@ -176,7 +176,7 @@ def train(
         asked = TuneRequest(minutes, metric, seed, splitting, weighted)
         train_tuned(task, asked, output, page, as_json)
         return
-    refuse_unheard(context, given)
+    refuse_unused(context, given)
     if is_given(context, "folds") or splitting.columns:
         chosen = own_splits(task, splitting, seed)
     else:
@@ -207,7 +207,7 @@ def is_balanced(class_weights: str, metric: str) -> bool:
     return class_weights == "balanced" or (class_weights == "auto" and metric in ("balanced", "f1"))
 
 
-def refuse_unheard(context: typer.Context, given: list[str]) -> None:
+def refuse_unused(context: typer.Context, given: list[str]) -> None:
     """Refuses options that only a comparison of models would look at."""
     for option in ("metric", "minutes"):
         if is_given(context, option):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elasticgnn.cli.train_report import describe, report, write_wanted
+from elasticgnn.cli.train_report import describe, report, write_outputs
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask, Split
@@ -43,7 +43,7 @@ def train_given(
     facts = describe(task, repeated, asked.seed, by_id=asked.own)
     if output is not None or page is not None:
         best = replace(best_model(task, repeated, facts), preparation=preparation)
-        facts |= write_wanted(best, task, output, page)
+        facts |= write_outputs(best, task, output, page)
     report(facts, as_json)
 
 

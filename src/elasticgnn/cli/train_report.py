@@ -113,7 +113,7 @@ def none_for_nan(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def write_wanted(
+def write_outputs(
     trained: TrainedModel, task: NodeTask, output: Path | None, page: Path | None
 ) -> dict[str, str]:
     """Writes the model and the page about it, as far as they are wanted; where they are."""

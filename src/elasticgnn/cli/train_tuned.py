@@ -33,7 +33,7 @@ def train_tuned(
     task: NodeTask, asked: TuneRequest, output: Path | None, page: Path | None, as_json: bool
 ) -> None:
     """Compares models on `task`, prints the leaderboard, and writes the winner to `output`."""
-    from elasticgnn.cli.train_report import none_for_nan, write_wanted
+    from elasticgnn.cli.train_report import none_for_nan, write_outputs
     from elasticgnn.training.tuning import tune
 
     left_behind = None if output is None else output.with_name(f"{output.name}.tuning")
@@ -51,7 +51,7 @@ def train_tuned(
         balanced=asked.balanced,
         checkpoint=left_behind,
     )
-    written = write_wanted(board.winner, task, output, page)
+    written = write_outputs(board.winner, task, output, page)
     if as_json:
         about = {"data": task.name, "notes": list(task.notes), "saved": None, **written}
         say(json.dumps(none_for_nan({**about, **board.to_json()})))

@@ -13,7 +13,7 @@ from elasticgnn.files import hide_password, one_line
 from elasticgnn.versions import package_versions
 
 PACKAGES = ("elasticgnn", "torch", "numpy", "scipy")
-UNFORESEEN = 70  # EX_SOFTWARE of sysexits.h
+UNEXPECTED = 70  # EX_SOFTWARE of sysexits.h
 
 
 def was_interrupted(error: BaseException | None) -> bool:
@@ -26,7 +26,7 @@ def was_interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def report_unforeseen(error: BaseException, arguments: list[str]) -> int:
+def report_unexpected(error: BaseException, arguments: list[str]) -> int:
     """Says what failed and where the details are; the exit code."""
     reason = "not enough memory" if isinstance(error, MemoryError) else one_line(str(error))[:300]
     try:
@@ -38,7 +38,7 @@ def report_unforeseen(error: BaseException, arguments: list[str]) -> int:
         "or run again with --debug (this is a defect: please report it)",
         file=sys.stderr,
     )
-    return UNFORESEEN
+    return UNEXPECTED
 
 
 def write_details(error: BaseException, arguments: list[str]) -> str:
