@@ -56,7 +56,7 @@ def prepare_laplacian(graph: Graph) -> Prepared:
 
 
 def prepare_mean(graph: Graph) -> Prepared:
-    """The mean over the neighbours, for GraphSAGE, which hears no weights: D^-1 A."""
+    """The mean over the neighbours, for GraphSAGE, which ignores weights: D^-1 A."""
     matrix = graph.to_scipy()
     matrix.data[:] = 1
     return _as_prepared(_degrees_to(-1.0, matrix) @ matrix)

@@ -1,4 +1,4 @@
-"""What networks share that first look at each node alone and then hear its neighbours."""
+"""What networks share that first see each node alone and then its neighbours."""
 
 from torch import Tensor, nn
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-# of each model, the settings that it listens to
+# of each model, the settings that it uses
 LISTENS_TO = {
     "elastic": (
         *("hidden_channels", "num_layers", "dropout", "batch_norm"),
@@ -78,7 +78,7 @@ class ModelSettings:
 
 
 def settings_in_use(settings: ModelSettings) -> dict[str, Any]:
-    """The settings that the model listens to, by name.
+    """The settings that the model uses, by name.
 
     >>> settings_in_use(ModelSettings("sgc", hidden_channels=16))
     {'dropout': 0.5}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from elasticgnn.data.own.ids import IdIndex, Ids, in_order
+from elasticgnn.data.own.leakage import leaking_columns
 from elasticgnn.data.own.records import EdgeRows, FeatureRows, LabelRows
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
 from elasticgnn.data.own.table import short
@@ -24,7 +25,6 @@ from elasticgnn.data.own.targets import (
     one_spelling,
     without_unknown,
 )
-from elasticgnn.data.own.telling import telling_columns
 from elasticgnn.data.task import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
@@ -73,7 +73,7 @@ def with_target(
     labels = without_unknown(one_spelling(labels))
     names, numbers = number_classes(labels, place, node_path)
     task = replace(task, class_names=names, labels=numbers, label_columns=further)
-    return replace(task, notes=(*task.notes, *label_notes(labels, names), *telling_columns(task)))
+    return replace(task, notes=(*task.notes, *label_notes(labels, names), *leaking_columns(task)))
 
 
 def label_columns(labels: LabelRows, place: IdIndex, node_path: Path) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Features that give the class away: what a table knows of a node once its class is known."""
+"""Target leakage: features that are known only of nodes whose class is known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FEWEST = 5  # nodes of each class, so that chance does not separate them
 Row = NDArray[np.float32]
 
 
-def telling_columns(task: NodeTask) -> tuple[str, ...]:
+def leaking_columns(task: NodeTask) -> tuple[str, ...]:
     """A note that names columns by which alone the known classes can be told apart without error.
 
     Of two classes: all values of one lie above all of the other; of more: every class has one
@@ -26,10 +26,10 @@ def telling_columns(task: NodeTask) -> tuple[str, ...]:
         return ()
     low, high = class_ranges(task)
     if len(counts) == 2:
-        telling = (high[0] < low[1]) | (high[1] < low[0])
+        leaking = (high[0] < low[1]) | (high[1] < low[0])
     else:
-        telling = (low == high).all(0) & (low.min(0) < low.max(0))
-    found = [repr(short(task.feature_names[k])) for k in np.flatnonzero(telling)]
+        leaking = (low == high).all(0) & (low.min(0) < low.max(0))
+    found = [repr(short(task.feature_names[k])) for k in np.flatnonzero(leaking)]
     if not found:
         return ()
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
