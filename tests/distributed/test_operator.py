@@ -21,7 +21,11 @@ from distributed_work import (
 from elasticgnn import ElasticPenalty
 from elasticgnn import elastic_message_passing as single
 from elasticgnn.distributed import DistributedGraph, elastic_message_passing, partition
+from elasticgnn.operator import RouteReport, explain_route
+from elasticgnn.operator.request import Options, make_request
+from elasticgnn.operator.routes import ROUTES
 from marks import needs_kernels
+from own_penalties import Huber
 from processes import run_together
 
 CASES = list(product(NORMS, DTYPES, DIVISIONS))
@@ -190,6 +194,34 @@ def test_rows_of_another_graph_are_refused():
         elastic_message_passing(torch.zeros(45, 2), held, ElasticPenalty(), 1)
     with pytest.raises(ValueError, match="weight must be finite and >= 0"):
         held.with_weight(torch.full((held.local.num_edges,), -1.0))
+
+
+@needs_kernels
+def test_a_graph_in_parts_takes_its_own_route_and_no_other_serves_it():
+    held = DistributedGraph.from_graph(small_graph(), partition(small_graph(), 2, method="blocks"))
+    x = rows_of(held.num_owned, 3, 0)
+    assert explain_route(x, held, ElasticPenalty()) == RouteReport("distributed", ())
+    request = make_request(x, held, ElasticPenalty(), 5, Options())
+    others = {route.refusal(request) for route in ROUTES if route.name != "distributed"}
+    assert others == {"several processes hold the graph"}
+
+
+@needs_kernels
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"implementation": "reference"}, "asks for the plain version"),
+        ({"penalty": ElasticPenalty(1.0, 1.0, Huber())}, "has no compiled loops"),
+        ({"edge_strength": torch.ones(1)}, "a strength per edge has no compiled loops"),
+        ({"x": torch.zeros(46, 2, 3)}, "it serves one run"),
+        ({"x": torch.zeros(46, 0)}, "with at least one column"),
+    ],
+)
+def test_what_a_graph_in_parts_cannot_serve_is_refused_with_the_reason(change, reason):
+    held = DistributedGraph.from_graph(small_graph(), partition(small_graph(), 2, method="blocks"))
+    call = {"x": torch.zeros(46, 2), "penalty": ElasticPenalty(), **change}
+    with pytest.raises(ValueError, match=f"graph must be in one process for this call.*{reason}"):
+        elastic_message_passing(graph=held, **call)
 
 
 def test_second_derivatives_are_refused_and_never_lost():

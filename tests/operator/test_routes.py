@@ -8,6 +8,7 @@ import torch
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
 from elasticgnn.kernels import native
 from elasticgnn.operator import explain_route
+from elasticgnn.operator.request import Options, make_request
 from elasticgnn.operator.routes import ROUTES
 from marks import needs_kernels
 from strategies import normal_rows, random_graph
@@ -61,9 +62,12 @@ def test_rows_of_a_whole_register_with_many_edges_are_left_to_the_wide_loops(cho
 @needs_kernels
 def test_every_refusal_is_a_reason_and_one_route_is_left():
     report = explain_route(normal_rows(20, 2, 3), GRAPH, PENALTY, 5)
-    assert [name for name, _ in report.refusals] == ["population", "packed", "wide"]
+    names = [name for name, _ in report.refusals]
+    assert names == ["distributed", "population", "packed", "wide"]
     assert all(len(reason) > 10 for _, reason in report.refusals)
-    assert str(report).startswith("takes the route 'general'\npopulation: ")
+    assert str(report).startswith(
+        "takes the route 'general'\ndistributed: this process holds the whole graph\npopulation: "
+    )
 
 
 @needs_kernels
@@ -93,7 +97,10 @@ def test_the_report_tells_what_the_call_does(monkeypatch):
         assert taken[-1] == explain_route(x, GRAPH, PENALTY, 5).taken
 
 
-def test_a_request_cannot_be_changed():
+def test_neither_request_nor_report_can_be_changed():
     report = explain_route(normal_rows(20, 3), GRAPH, PENALTY, 5)
     with pytest.raises(dataclasses.FrozenInstanceError):
         report.taken = "plain"
+    request = make_request(normal_rows(20, 3), GRAPH, PENALTY, 5, Options())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        request.steps = 6

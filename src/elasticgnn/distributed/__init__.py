@@ -7,5 +7,5 @@ from elasticgnn.distributed.folder import PartitionFolder as PartitionFolder
 from elasticgnn.distributed.graph import DistributedGraph as DistributedGraph
 from elasticgnn.distributed.group import process_group as process_group
 from elasticgnn.distributed.manifest import verify_partition as verify_partition
-from elasticgnn.distributed.operator import elastic_message_passing as elastic_message_passing
 from elasticgnn.distributed.writer import write_partition as write_partition
+from elasticgnn.operator import elastic_message_passing as elastic_message_passing

@@ -22,6 +22,7 @@ from elasticgnn.distributed.shared_boxes import share_boxes
 from elasticgnn.distributed.transport import talking
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
+from elasticgnn.operator.request import Request
 
 N = TypeVar("N", int, float)
 
@@ -37,6 +38,13 @@ class DistributedGraph:
     >>> alone = DistributedGraph.from_graph(chain, partition(chain, 2))  # all in one process
     >>> alone.num_owned, alone.num_halo
     (4, 0)
+
+    `elastic_message_passing` takes it in the place of a `Graph`. The bits of a row do not depend
+    on the number of processes, the partition, or the number of threads.
+
+    >>> from elasticgnn import elastic_message_passing
+    >>> elastic_message_passing(x[alone.nodes], alone, ElasticPenalty()).shape
+    torch.Size([4, 1])
     """
 
     num_nodes: int  # of the whole graph
@@ -169,6 +177,12 @@ class DistributedGraph:
         if self.processes > 1:
             check_cut_weights(weight, self.local, self.exchange)
         return replace(self, weight=weight, degree=self.degrees_of(weight))
+
+    def propagate(self, request: Request) -> Tensor:
+        """The rows of this process after the steps: the route of `operator/distributed.py`."""
+        from elasticgnn.distributed.operator import propagate  # whose loops import this module
+
+        return propagate(self, request)
 
     def __repr__(self) -> str:
         return (

@@ -19,7 +19,7 @@ from elasticgnn.distributed.graph import DistributedGraph
 from elasticgnn.distributed.zero_rows import zero_rows
 from elasticgnn.kernels import native
 from elasticgnn.operator.kernel_call import address, form_number, in_memory, kernel
-from elasticgnn.problem import ElasticPenalty
+from elasticgnn.problem import EdgePenalty
 from elasticgnn.problem.step_sizes import StepSizes
 
 ROOMY = 3 << 30  # bytes for the adjoint in a process; where steps leave more, some run again
@@ -44,14 +44,14 @@ class Loops:
     """One problem on one process: arrays that the loops read, and calls of them."""
 
     def __init__(
-        self, graph: DistributedGraph, penalty: ElasticPenalty, sizes: StepSizes, width: int
+        self, graph: DistributedGraph, edge_penalty: EdgePenalty, sizes: StepSizes, width: int
     ) -> None:
         self.graph, self.width, self.dtype = graph, width, sizes.gamma.dtype
         self.padded = 4 if width <= 4 else -(-width // 8) * 8
         self.rows, self.owned = len(graph.local.nodes), graph.local.owned
         lambda1, gamma, beta, smoothing = sizes.numbers[0]
-        self.numbers = (gamma, beta, smoothing, lambda1, *penalty.edge_penalty.line(beta))
-        self.form = form_number(penalty.edge_penalty)
+        self.numbers = (gamma, beta, smoothing, lambda1, *edge_penalty.line(beta))
+        self.form = form_number(edge_penalty)
         self.has_dual = lambda1 > 0 and gamma > 0
         self.scale = scales(graph).to(self.dtype)
         given = graph.weight  # any view: the loops read one number after another

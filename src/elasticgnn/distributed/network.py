@@ -80,7 +80,8 @@ class PartedNetwork:
         gradient, like = torch.is_grad_enabled(), rows[0].detach()
         sizes = step_sizes(stage.penalty, self.graph.norm_bound, like)
         with torch.no_grad():
-            run = Run(Loops(self.graph, stage.penalty, sizes, like.shape[1]), stage.steps)
+            loops = Loops(self.graph, stage.penalty.edge_penalty, sizes, like.shape[1])
+            run = Run(loops, stage.steps)
             del like
             out = run.forward(rows, gradient=gradient)
         if gradient:

@@ -11,54 +11,17 @@ from elasticgnn.distributed import steps as passes
 from elasticgnn.distributed.graph import DistributedGraph
 from elasticgnn.distributed.loops import Loops
 from elasticgnn.distributed.run import Run
-from elasticgnn.problem import ElasticPenalty
-from elasticgnn.problem.step_sizes import StepSizes, step_sizes
+from elasticgnn.operator.request import Request
+from elasticgnn.problem import EdgePenalty
+from elasticgnn.problem.step_sizes import StepSizes
 
 
-def elastic_message_passing(
-    x: Tensor,
-    graph: DistributedGraph,
-    penalty: ElasticPenalty,
-    steps: int = 10,
-    *,
-    gamma: float | None = None,
-    beta: float | None = None,
-    edge_weight: Tensor | None = None,
-) -> Tensor:
-    """Rows `x` (owned, d) of this process's nodes after `steps` steps over the whole graph.
-
-    Every process calls it with its own rows, in the order of `graph.nodes`, and differentiates it.
-    Differentiable once in x, edge weights (k,) in the order of `graph.edges`, and the lambdas. The
-    bits of a row do not depend on the number of processes, the partition, or the number of threads.
-
-    >>> from elasticgnn.distributed import DistributedGraph, elastic_message_passing, partition
-    >>> graph = DistributedGraph.from_graph(task.graph, partition(task.graph, 2))
-    >>> rows = task.features[graph.nodes]  # of this process, in its order
-    >>> elastic_message_passing(rows, graph, ElasticPenalty()).shape
-    torch.Size([60, 16])
-    """
-    check(x, graph, steps)
-    if edge_weight is not None:
-        graph = graph.with_weight(edge_weight)
-    sizes = step_sizes(penalty, graph.norm_bound, x, gamma=gamma, beta=beta)
+def propagate(graph: DistributedGraph, request: Request) -> Tensor:
+    """Rows (owned, d) of this process's nodes after the steps over the whole graph."""
     apply: Any = DistributedSteps.apply  # torch gives it no types
-    signal: Tensor = apply(x, graph.weight, *sizes, graph, penalty, steps)
+    inputs = (request.x, graph.weight, *request.sizes)
+    signal: Tensor = apply(*inputs, graph, request.edge_penalty, request.steps)
     return signal
-
-
-def check(x: Tensor, graph: DistributedGraph, steps: int) -> None:
-    """Refuses rows of another shape, type or device than the loops take."""
-    if x.ndim != 2 or len(x) != graph.num_owned:
-        raise ValueError(
-            f"x must be ({graph.num_owned}, d), a row for each node of this process, "
-            f"got {tuple(x.shape)}"
-        )
-    if x.dtype not in (torch.float32, torch.float64) or not x.is_cpu:
-        raise ValueError(f"x must be float32 or float64 on the CPU, got {x.dtype} on {x.device}")
-    if x.shape[1] == 0:
-        raise ValueError("x must have at least one column, got none")
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
-        raise ValueError(f"steps must be an integer >= 0, got {steps!r}")
 
 
 class DistributedSteps(torch.autograd.Function):
@@ -74,14 +37,14 @@ class DistributedSteps(torch.autograd.Function):
         beta: Tensor,
         smoothing: Tensor,
         graph: DistributedGraph,
-        penalty: ElasticPenalty,
+        edge_penalty: EdgePenalty,
         steps: int,
     ) -> Tensor:
         """The rows of this process after K steps."""
         sizes = StepSizes(*(size.detach() for size in (lambda1, gamma, beta, smoothing)))
         wanted = ctx.needs_input_grad
         ctx.strengths = any(wanted[1:6])
-        loops = Loops(graph, penalty, sizes, x.shape[1])
+        loops = Loops(graph, edge_penalty, sizes, x.shape[1])
         if wanted[2] and not loops.has_dual:
             loops.has_dual = loops.gamma > 0  # lambda1 = 0 has a derivative by lambda1
         ctx.run = Run(loops, steps, strengths=ctx.strengths)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.operator import fused, reference
-from elasticgnn.operator.request import Options, make_request, refusal_of_kernels
+from elasticgnn.operator.request import Options, PartedGraph, make_request, refusal_of_kernels
 from elasticgnn.operator.routes import RouteReport, choose, report
 from elasticgnn.operator.shapes import with_runs
 from elasticgnn.problem import ElasticPenalty
@@ -29,7 +29,7 @@ class ElasticState:
 
 def elastic_message_passing(
     x: Tensor,
-    graph: Graph,
+    graph: Graph | PartedGraph,
     penalty: ElasticPenalty,
     steps: int = 10,
     *,
@@ -50,6 +50,8 @@ def elastic_message_passing(
     moved, or, where those are many, about every sqrt(steps)-th state to recompute the rest from.
     memory="half" lets a GPU hold the dual in bfloat16; elsewhere it is "fast".
     float16 and bfloat16 rows are computed in float32 and come back in their own type.
+    With a `DistributedGraph` every process calls this with the rows (owned, d) of its own nodes, in
+    the order of `graph.nodes`, and edge weights in that of `graph.edges`; differentiable once.
 
     >>> from elasticgnn import elastic_message_passing
     >>> smooth = elastic_message_passing(x, chain, ElasticPenalty(0.1, 0.0), steps=200)
@@ -67,7 +69,7 @@ def elastic_message_passing(
 
 def explain_route(
     x: Tensor,
-    graph: Graph,
+    graph: Graph | PartedGraph,
     penalty: ElasticPenalty,
     steps: int = 10,
     *,

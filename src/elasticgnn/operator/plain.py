@@ -7,13 +7,15 @@ from elasticgnn.kernels.transforms import needs_plain_torch
 from elasticgnn.operator import plain_autograd, reference
 from elasticgnn.operator.plain_nodes import on_nodes_with_edges
 from elasticgnn.operator.plain_own import has_tensors_of_its_own
-from elasticgnn.operator.request import Request, is_recorded
+from elasticgnn.operator.request import IN_PARTS, Request, is_recorded
 from elasticgnn.operator.second_order import Inputs, Settings
 from elasticgnn.operator.shapes import with_runs
 
 
 def refusal(request: Request) -> str | None:
-    """Only implementation="fused" is refused."""
+    """Only implementation="fused" and graphs in parts are refused."""
+    if request.parts is not None:
+        return IN_PARTS
     if request.implementation == "fused":
         return "implementation='fused' asks for compiled loops"
     return None

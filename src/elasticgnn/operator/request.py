@@ -1,6 +1,9 @@
 """One call of elastic message passing, checked and complete: what every route is handed."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -17,6 +20,33 @@ IMPLEMENTATIONS = ("auto", "fused", "reference")
 GRADIENTS = ("none", "x", "all")  # of nothing, x alone, weights or step sizes too; numbers in C++
 MEMORY_MODES = ("fast", "lean", "half")
 HALF = (torch.float16, torch.bfloat16)
+CPU = torch.device("cpu")
+IN_PARTS = "several processes hold the graph"  # why other routes refuse it
+
+
+class PartedGraph(Protocol):
+    """A graph of which this process holds some parts, and others the rest.
+
+    It brings its own loops and exchanges, so that the operator knows no processes.
+    """
+
+    @property
+    def num_owned(self) -> int:
+        """Number of nodes of this process."""
+
+    @property
+    def weight(self) -> Tensor | None:
+        """Of the edges held here; None: all are 1."""
+
+    @property
+    def norm_bound(self) -> float:
+        """A number that is at least ||L||, the same in every process."""
+
+    def with_weight(self, weight: Tensor) -> PartedGraph:
+        """The same edges with other weights."""
+
+    def propagate(self, request: Request) -> Tensor:
+        """The rows of this process after the steps, which all processes take together."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +54,7 @@ class Request:
     """What is to be computed, and what of it will be differentiated."""
 
     x: Tensor  # (n, d) or (n, R, d), float32 or float64
-    graph: Graph  # with its final weights
+    given_graph: Graph | PartedGraph  # with its final weights
     sizes: StepSizes
     edge_penalty: EdgePenalty
     concavity: float  # of it, 0 where it has none
@@ -34,6 +64,17 @@ class Request:
     implementation: str
     is_watched: bool  # by torch.compile, torch.func, a dispatch mode or a subclass of Tensor
     edge_strength: Tensor | None = None  # (m,): multiplies lambda1 of each edge
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, which this process holds whole: other requests are refused before."""
+        assert isinstance(self.given_graph, Graph)
+        return self.given_graph
+
+    @property
+    def parts(self) -> PartedGraph | None:
+        """The parts that this process holds; None: all of the graph."""
+        return None if isinstance(self.given_graph, Graph) else self.given_graph
 
     @property
     def norm(self) -> str:
@@ -78,7 +119,7 @@ class Options:
 
 def make_request(
     x: Tensor,
-    graph: Graph,
+    graph: Graph | PartedGraph,
     penalty: ElasticPenalty,
     steps: int,
     options: Options,
@@ -93,10 +134,12 @@ def make_request(
         graph = graph.with_weight(_single(edge_weight))
     if edge_strength is not None:
         edge_strength = _single(edge_strength)
-        check_weight(edge_strength, graph.num_edges, "edge_strength")
+        if isinstance(graph, Graph):
+            check_weight(edge_strength, graph.num_edges, "edge_strength")
     runs = 1 if x.ndim == 2 else x.shape[1]
     sizes = step_sizes(penalty, graph.norm_bound, x, runs, gamma=options.gamma, beta=options.beta)
     edge_penalty = penalty.edge_penalty
+    weight = graph._weight if isinstance(graph, Graph) else graph.weight
     if options.implementation == "fused":
         _require_kernels(x, edge_penalty)
     return Request(
@@ -106,7 +149,7 @@ def make_request(
         edge_penalty,
         penalty.concavity or 0.0,
         steps,
-        _needed_gradients(x, graph._weight, *sizes, edge_strength),
+        _needed_gradients(x, weight, *sizes, edge_strength),
         options.memory,
         options.implementation,
         _is_watched(x),
@@ -119,19 +162,21 @@ def _single(values: Tensor) -> Tensor:
     return values.float() if isinstance(values, Tensor) and values.dtype in HALF else values
 
 
-def _checked_rows(x: Tensor, graph: Graph) -> Tensor:
+def _checked_rows(x: Tensor, graph: Graph | PartedGraph) -> Tensor:
     """x in the precision of the computation: half-precision rows are computed in float32."""
-    if not isinstance(x, Tensor) or x.ndim not in (2, 3) or x.shape[0] != graph.num_nodes:
+    if isinstance(graph, Graph):
+        rows, device = graph.num_nodes, graph.device
+    else:
+        rows, device = graph.num_owned, CPU
+    if not isinstance(x, Tensor) or x.ndim not in (2, 3) or x.shape[0] != rows:
         shape = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
-        raise ValueError(
-            f"x must be ({graph.num_nodes}, d) or (n, R, d) for this graph, got {shape}"
-        )
+        raise ValueError(f"x must be ({rows}, d) or (n, R, d) for this graph, got {shape}")
     if x.dtype in HALF:
         x = x.float()
     if x.dtype not in (torch.float32, torch.float64):
         raise ValueError(f"x must hold floating point numbers, got {x.dtype}")
-    if x.device != graph.device:
-        raise ValueError(f"x must be on the graph's device {graph.device}, got {x.device}")
+    if x.device != device:
+        raise ValueError(f"x must be on the graph's device {device}, got {x.device}")
     return x
 
 
@@ -171,7 +216,12 @@ def _is_watched(x: Tensor) -> bool:
 
 
 def refusal_of_kernels(request: Request) -> str | None:
-    """Why no compiled loop serves the request, if none does."""
+    """Why no compiled loop of one process serves the request, if none does."""
+    return refusal_of_loops(request) if request.parts is None else IN_PARTS
+
+
+def refusal_of_loops(request: Request) -> str | None:
+    """Why no compiled loop serves the request, whoever holds the graph."""
     if request.implementation == "reference":
         return "implementation='reference' asks for the plain version"
     if request.form is None:

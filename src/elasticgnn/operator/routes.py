@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from elasticgnn.operator import general, packed, plain, population, wide
+from elasticgnn.operator import distributed, general, packed, plain, population, wide
 from elasticgnn.operator.request import Request
 from elasticgnn.operator.triton import route as triton
 
@@ -19,8 +19,9 @@ class Route:
     run: Callable[[Request], Tensor]
 
 
-# In order of preference; the last refuses nothing but implementation="fused".
+# In order of preference; of graphs in one process the last refuses only implementation="fused".
 ROUTES = (
+    Route("distributed", distributed.refusal, distributed.run),
     Route("population", population.refusal, population.run),
     Route("packed", packed.refusal, packed.run),
     Route("wide", wide.refusal, wide.run),
@@ -53,6 +54,9 @@ def choose(request: Request) -> Route:
     for route in ROUTES:
         if route.refusal(request) is None:
             return route
+    if request.parts is not None:
+        reason = distributed.refusal(request)
+        raise ValueError(f"graph must be in one process for this call, got parts of it ({reason})")
     reasons = "; ".join(f"{route.name}: {route.refusal(request)}" for route in ROUTES)
     raise ValueError(f"implementation must be 'auto' or 'reference' here, got 'fused' ({reasons})")
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from elasticgnn.extras import optional_imports
 from elasticgnn.kernels.transforms import is_functionalized, is_pushed_forward
 from elasticgnn.operator import fused_op
-from elasticgnn.operator.request import Request, is_recorded
+from elasticgnn.operator.request import IN_PARTS, Request, is_recorded
 from elasticgnn.operator.triton.tables import WIDEST
 
 DEVICES = ("cuda",)  # torch calls AMD's devices so too
@@ -17,6 +17,8 @@ OLDEST = (3, 3)  # Triton: older ones cannot hand a tuple from function to funct
 
 def refusal(request: Request) -> str | None:
     """Why no kernel of a GPU serves the request, if none does."""
+    if request.parts is not None:
+        return IN_PARTS
     if request.x.device.type not in DEVICES:
         return f"the kernels of GPUs need x on one, it is on {request.x.device}"
     if request.implementation == "reference":
