@@ -133,7 +133,7 @@ def to_scipy(graph: "Graph") -> "csr_array":
     """The symmetric adjacency matrix, no self-loops."""
     from scipy.sparse import coo_array
 
-    index, weight = graph.to_edge_index()
+    index, weight = to_edge_index(graph)
     values = weight.detach().cpu().numpy()
     shape = (graph.num_nodes, graph.num_nodes)
     return coo_array((values, tuple(index.cpu().numpy())), shape).tocsr()
@@ -141,7 +141,7 @@ def to_scipy(graph: "Graph") -> "csr_array":
 
 def to_torch_sparse(graph: "Graph", layout: torch.layout) -> Tensor:
     """The symmetric adjacency matrix in COO, CSR or CSC layout, no self-loops."""
-    index, weight = graph.to_edge_index()
+    index, weight = to_edge_index(graph)
     shape = (graph.num_nodes, graph.num_nodes)
     adjacency = torch.sparse_coo_tensor(index, weight, shape, check_invariants=False).coalesce()
     if layout == torch.sparse_coo:
@@ -170,5 +170,5 @@ def to_pyg(graph: "Graph") -> Any:
     with optional_imports():
         from torch_geometric.data import Data
 
-    index, weight = graph.to_edge_index()
+    index, weight = to_edge_index(graph)
     return Data(edge_index=index, edge_weight=weight, num_nodes=graph.num_nodes)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from elasticgnn.graph import parts
+from elasticgnn.graph.convert import to_scipy
 from elasticgnn.graph.edge_tiles import EdgeTiles, tile_edges
 from elasticgnn.graph.once import once, once_if_fixed
 from elasticgnn.graph.slots import Slots, build_slots
@@ -57,8 +57,11 @@ def cast(graph: "Graph", dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
 @once
 def component_labels(graph: "Graph") -> Tensor:
-    """The number of every node's connected component, (n,)."""
-    return parts.component_labels(graph)
+    """The number of every node's connected component (n,), counted by first appearance."""
+    from scipy.sparse.csgraph import connected_components
+
+    _, labels = connected_components(to_scipy(graph), directed=False)
+    return torch.from_numpy(labels).long().to(graph.device)
 
 
 @once_if_fixed

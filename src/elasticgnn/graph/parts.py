@@ -1,4 +1,4 @@
-"""Components, sub-graphs, and graphs with a part changed: edges, weights, scales, device."""
+"""Sub-graphs, and graphs with a part changed: edges, weights, scales, device."""
 
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,6 @@ from elasticgnn.graph.merge import Edges
 
 if TYPE_CHECKING:
     from elasticgnn.graph.graph import Graph
-
-
-def component_labels(graph: "Graph") -> Tensor:
-    """The number of each node's component (n,), counted by first appearance."""
-    from scipy.sparse.csgraph import connected_components
-
-    _, labels = connected_components(graph.to_scipy(), directed=False)
-    return torch.from_numpy(labels).long().to(graph.device)
 
 
 def largest_component(graph: "Graph") -> tuple["Graph", Tensor]:

@@ -108,9 +108,9 @@ class ElasticGNN(Propagated):
         noise: DropoutNoise | None = None,
     ) -> Tensor:
         """Smoothed logits (n, out); the graph goes by the name edge_index too."""
-        if isinstance(self.backbone, MLP) or not sees_graph(self.backbone):
-            return super().forward(x, graph, edge_weight, edge_index=edge_index, noise=noise)
         given = self.one_graph(graph, edge_index)
+        if isinstance(self.backbone, MLP) or not sees_graph(self.backbone):
+            return self.smooth(self.logits(x, noise=noise), given, edge_weight)
         rows = x.to_dense() if isinstance(x, SparseFeatures) else x
         return self.smooth(on_graph(self.backbone, rows, given, edge_weight), given, edge_weight)
 

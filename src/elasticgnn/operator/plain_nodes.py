@@ -15,10 +15,8 @@ Propagate = Callable[[Inputs, Settings], Tensor]
 
 
 def on_nodes_with_edges(propagate: Propagate, inputs: Inputs, settings: Settings) -> Tensor:
-    """`propagate` on the ends of edges alone, where that is less than all nodes."""
+    """`propagate` on the ends of edges alone, which are fewer than all nodes."""
     places = 2 * len(settings.tail)
-    if len(inputs.x) <= places:
-        return propagate(inputs, settings)
     nodes, position = _numbered(settings, len(inputs.x), places)
     x = torch.cat([inputs.x, torch.zeros_like(inputs.x[:1])])  # the row of places without a node
     scale = torch.cat([inputs.scale, torch.ones_like(inputs.scale[:1])])
