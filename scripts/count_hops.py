@@ -2,7 +2,7 @@
 
 `python scripts/count_hops.py` measures the elasticgnn that Python imports; another checkout is
 measured by `PYTHONPATH=<checkout>/src python scripts/count_hops.py --plain`, which leaves the
-compiled loops out, so that the checkout needs no build.
+compiled loops out, so that the checkout needs no build. That path goes before an editable install.
 """
 
 import contextlib
@@ -19,6 +19,8 @@ from typing import Any
 
 if "--plain" in sys.argv:
     sys.modules["elasticgnn.kernels._native"] = None
+if "PYTHONPATH" in os.environ:  # an editable install has a finder that is asked before any path
+    sys.meta_path = [found for found in sys.meta_path if "Redirecting" not in type(found).__name__]
 
 import torch
 
@@ -40,7 +42,7 @@ class Way:
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(PACKAGE):
             return
-        if code.co_name == "<module>":  # importing is no part of the way
+        if is_importing(frame):  # which is no part of the way
             return
         self.calls += 1
         self.files.add(code.co_filename)
@@ -48,12 +50,22 @@ class Way:
         self.hops = max(self.hops, len(chain(frame)))
 
 
+def is_importing(frame: FrameType | None) -> bool:
+    """Whether a module of the package is being executed, its classes and decorators too."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "<module>" and code.co_filename.startswith(PACKAGE):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def chain(frame: FrameType | None) -> list[str]:
     """The package's files on the stack above `frame`, neighbours in the same file counted once."""
     found: list[str] = []
     while frame is not None:
         name = frame.f_code.co_filename
-        if name.startswith(PACKAGE) and frame.f_code.co_name != "<module>":
+        if name.startswith(PACKAGE):
             found += [name] if not found or found[-1] != name else []
         frame = frame.f_back
     return found
