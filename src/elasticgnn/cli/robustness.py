@@ -64,7 +64,15 @@ def robustness(
     restarts: Annotated[int, typer.Option(help="of gradient attacks")] = 1,
     generations: Annotated[int, typer.Option(help="of eva, 32 children each")] = 600,
     screened: Annotated[int, typer.Option(help="of eva: pairs tried alone per round")] = 2000,
-    targets: Annotated[int, typer.Option(help="local: attacked nodes")] = 30,
+    targets: Annotated[int | None, typer.Option(help="local: attacked nodes (default: 30)")] = None,
+    public_targets: Annotated[
+        bool,
+        typer.Option(
+            "--public-targets",
+            help="local: the splits and 120 targets of Mujkanovic et al. 2022 instead "
+            "(cora-meta-0, citeseer-meta-0; --seeds 5 is all of them)",
+        ),
+    ] = False,
     flips_per_step: Annotated[int, typer.Option(help="metattack: flips per gradient")] = 1,
     lambda1: Annotated[
         float | None, typer.Option(help="of elastic models (default: 3; own files: 1)")
@@ -115,6 +123,8 @@ def robustness(
         check_output(page, inputs=(edges, features, labels))
     if rows is not None:
         check_folder(rows, "rows")
+    if public_targets and targets is not None:
+        raise ValueError(f"targets must not be given with --public-targets, got {targets}")
     if seeds < 1:
         raise ValueError(f"seeds must be >= 1, got {seeds}")
     usual = PAPER_STRENGTH if edges is None else OWN_STRENGTH
@@ -128,7 +138,8 @@ def robustness(
         seeds=tuple(range(seed, seed + seeds)),
         protocol=protocol,
         training=TrainingPlan(epochs=epochs),
-        targets=targets,
+        targets=30 if targets is None else targets,
+        public_targets=public_targets,
     )
     plan = replace(
         plan,

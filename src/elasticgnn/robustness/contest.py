@@ -18,6 +18,7 @@ from elasticgnn.data import NodeTask, Split
 from elasticgnn.graph import Graph
 from elasticgnn.robustness.local import pick_targets
 from elasticgnn.robustness.plan import RobustnessPlan
+from elasticgnn.robustness.public_targets import public_targets
 from elasticgnn.robustness.routes import gradient_routes, uses_graph
 from elasticgnn.robustness.store import Row, Rows
 
@@ -57,6 +58,8 @@ class Contest:
         """The nodes that accuracies are of, the clean ones too: the targets where each is alone."""
         if self.plan.protocol != "local":
             return self.split.test
+        if self.plan.public_targets:
+            return public_targets(self.task, self.seed).nodes
         return pick_targets(self.task, self.split.test, self.plan.targets, self.generator())
 
     def accuracies(

@@ -23,7 +23,8 @@ class RobustnessPlan:
     evasion: models are trained on the clean graph and attacked at prediction. inductive: the same,
     but training sees no edge of a test node. poisoning: the graph is changed before training; the
     attacker's own network trains from scratch while it attacks. local: each target alone, a rate
-    being a share of its degree; `targets` nodes in all, as many of each of DEGREES.
+    being a share of its degree; `targets` nodes in all, as many of each of DEGREES, or the 120 of
+    each published split (`public_targets`; seeds are then the numbers of these splits).
 
     >>> from elasticgnn.robustness import RobustnessPlan, read_contestant
     >>> models = (read_contestant("gcn", ModelSettings()),)
@@ -42,6 +43,7 @@ class RobustnessPlan:
     evolution: EvolutionSettings = field(default_factory=EvolutionSettings)
     poisoning: Retraining = field(default_factory=Retraining)
     targets: int = 30
+    public_targets: bool = False
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -69,6 +71,8 @@ class RobustnessPlan:
             wrong = set(self.attacks) - {"prbcd", "grbcd", "eva"}
         else:
             wrong = set(self.attacks) & {"metattack", "labels"}
+        if self.public_targets and self.protocol != "local":
+            raise ValueError(f"protocol must be 'local' for public targets, got {self.protocol!r}")
         if wrong:
             raise ValueError(f"attacks must fit protocol {self.protocol!r}, got {sorted(wrong)}")
         if "labels" in self.attacks and max(self.rates) > 1:
@@ -88,6 +92,7 @@ class RobustnessPlan:
         names = [each.name for each in self.models]
         described = f"{task.fingerprint} {self.protocol} {names} {bases} {efforts} {self.targets}"
         described += f" {DEGREES}" if self.protocol == "local" else ""
+        described += " public targets" if self.public_targets else ""
         described += "".join(f" {each.source}" for each in self.models if each.source)
         return hashlib.sha256(described.encode()).hexdigest()[:12]
 

@@ -10,12 +10,13 @@ from elasticgnn.attack.evaluation import fixed_or_drawn
 from elasticgnn.attack.methods import SHARED_METHODS
 from elasticgnn.attack.other_flips import check_presence
 from elasticgnn.attack.victim import NoEdgeGradientError, Victim
-from elasticgnn.data import NodeTask
+from elasticgnn.data import NodeTask, Split
 from elasticgnn.robustness.contest import UNAFFECTED, Contest, Say
 from elasticgnn.robustness.contestant import Contestant
 from elasticgnn.robustness.local import attack_targets
 from elasticgnn.robustness.other_kinds import flip_kind
 from elasticgnn.robustness.plan import SHIPPED, RobustnessPlan
+from elasticgnn.robustness.public_targets import public_targets
 from elasticgnn.robustness.routes import poisoning_routes
 from elasticgnn.robustness.shipped_graphs import shipped_for
 from elasticgnn.robustness.store import OTHER_KINDS, Rows
@@ -42,11 +43,18 @@ def measure_robustness(
         check_presence(task)
     rows = Rows() if rows is None else rows
     for seed in plan.seeds:
-        contest = Contest(task, fixed_or_drawn(task, seed), plan, seed, rows, say)
+        contest = Contest(task, split_of(task, plan, seed), plan, seed, rows, say)
         if contest.row(0.0, "none").key not in rows:
             _ = contest.trained  # a row of clean accuracies comes with it
         {"poisoning": poison, "local": attack_locally}.get(plan.protocol, evade)(contest)
     return rows
+
+
+def split_of(task: NodeTask, plan: RobustnessPlan, seed: int) -> Split:
+    """The published split that goes with public targets, else the task's own or a drawn one."""
+    if plan.public_targets:
+        return public_targets(task, seed).split
+    return fixed_or_drawn(task, seed)
 
 
 def evade(contest: Contest) -> None:
