@@ -10,6 +10,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from rung import RATES, STATES
+from rung_gamma import chosen, standing, stands
 from table_cost import whole_cells
 
 from elasticgnn.robustness import outcomes
@@ -114,13 +116,7 @@ def rung(rows: list[dict[str, Any]]) -> str:
     return table(head, body)
 
 
-def stands(row: dict[str, Any], flips: int) -> bool:
-    """Whether a target is right after so many flips."""
-    return row["fewest"] is None or row["fewest"] > flips
-
-
 def rung_causes(found: list[dict[str, Any]]) -> str:
-    rates = (0.2, 0.5, 1.0, 1.5, 2.0)
     rounding = {
         "nearest, at least 1": lambda flips: max(1, round(flips)),
         "down": int,
@@ -132,28 +128,32 @@ def rung_causes(found: list[dict[str, Any]]) -> str:
             rows = one["rows"]
             cells.append(percent(fmean(row["backbone"] for row in rows)))
             cells.append(percent(fmean(stands(row, 0) for row in rows)))
-            for rate in rates:
-                standing = [stands(row, rounded(rate * row["degree"])) for row in rows]
-                cells.append(percent(fmean(standing)))
+            for rate in RATES:
+                left = [stands(row, rounded(rate * row["degree"])) for row in rows]
+                cells.append(percent(fmean(left)))
             body.append(cells)
     head = ["reading of z", "gradient", "budget rounded", "backbone without edges", "clean"]
-    return table([*head, *(f"{100 * rate:g} %" for rate in rates)], body)
+    return table([*head, *(f"{100 * rate:g} %" for rate in RATES)], body)
 
 
 def rung_gamma(found: list[dict[str, Any]]) -> str:
-    rates = (0.2, 0.5, 1.0, 1.5, 2.0)
-    body, best = [], [0.0] * (len(rates) + 1)
+    body = []
     for one in found:
-        standing = [fmean(stands(row, 0) for row in one["rows"])]
-        for rate in rates:
-            left = [stands(row, max(1, round(rate * row["degree"]))) for row in one["rows"]]
-            standing.append(fmean(left))
-        if one["model"].startswith("rung, "):
-            best = [max(pair) for pair in zip(best, standing, strict=True)]
-        body.append([one["model"], percent(one["clean"]), *map(percent, standing)])
-    body.append(["best of rung for each budget", "-", *map(percent, best)])
-    head = ["network", "clean, all test nodes", "clean, targets"]
-    return table([*head, *(f"{100 * rate:g} %" for rate in rates)], body)
+        if one["state"] == STATES[0]:
+            cells = [one["model"], "1", percent(one["clean"])]
+            body.append([*cells, *map(percent, standing(one))])
+    picked = chosen(found)
+    for splits in (1, len(STATES)):
+        means = []
+        for column, name in enumerate(picked):
+            mine = [
+                one for one in found if one["model"] == name and one["state"] in STATES[:splits]
+            ]
+            assert len(mine) == splits
+            means.append(percent(fmean(standing(one)[column] for one in mine)))
+        body.append(["of RUNG the best on split 1, column by column", str(splits), "-", *means])
+    head = ["network", "splits", "clean, all test nodes", "clean, targets"]
+    return table([*head, *(f"{100 * rate:g} %" for rate in RATES)], body)
 
 
 def harmless(rows: list[dict[str, Any]]) -> str:

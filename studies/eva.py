@@ -27,7 +27,7 @@ from elasticgnn.attack.run import Settings
 from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask, load
 from elasticgnn.operator.flipped import FlipLists
-from elasticgnn.robustness.run import without_nodes
+from elasticgnn.robustness.contest import without_nodes
 from elasticgnn.training import TrainingPlan, fit, make_model
 
 DATA = "cora-meta-0"

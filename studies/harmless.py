@@ -31,7 +31,7 @@ from elasticgnn.features import DropoutNoise, SparseFeatures
 from elasticgnn.figures import COLOURS, legend_below, new_figure
 from elasticgnn.graph import Graph
 from elasticgnn.nn import MLP, ElasticGNN, ModelSettings
-from elasticgnn.robustness.run import without_nodes
+from elasticgnn.robustness.contest import without_nodes
 from elasticgnn.training import TrainingPlan, fit, make_model
 
 DATA, RATES = "cora-meta-0", (0.05, 0.25)

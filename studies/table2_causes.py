@@ -7,7 +7,8 @@ Every cell of table 2 that is above or below the paper is trained again with ten
 * GCN, GAT: 200 epochs and the epoch with the lowest validation loss; the same with 16 hidden units
   (GAT: 8 heads of 2 channels); GCN with 16 units and initial weights and biases uniform within
   1/sqrt(outputs of the layer);
-* l2: lambda2 = inf (APPNP's alpha = 0) beside the grid; 16 hidden units with the grid.
+* l2: lambda2 = inf (APPNP's alpha = 0) beside the grid; all of APPNP's alpha grid beside it; 16
+  hidden units with the grid.
 
 The other columns with 16 units are read from table2-16, which has the same grid for them. Rows that
 the file has are not trained again. `elasticgnn study publish` writes the rows beside the cells.
@@ -27,10 +28,12 @@ from elasticgnn.data import NodeTask
 from elasticgnn.experiment import Cell, load_spec, read_result
 from elasticgnn.experiment.tasks import load_task
 from elasticgnn.nn import ModelSettings
+from elasticgnn.nn.settings import lambda2_of
 from elasticgnn.report import build_table
 from elasticgnn.training import History, Run, TrainingPlan, fit, fit_population, make_model
 
 RUNS, GRID, INFINITE = 10, (0.0, 3.0, 6.0, 9.0), float("inf")
+ALPHAS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0)  # the paper's grid for APPNP
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 SHORT = TrainingPlan(epochs=200, ties="loss only")
 FULL = TrainingPlan(epochs=500, patience=200, ties="first")
@@ -85,6 +88,8 @@ def changes(cell: Cell, task: NodeTask) -> Iterator[tuple[str, Callable[[], list
         yield "16 hidden units", lambda: stored_runs(cell)
     if model == "l2":
         yield "lambda2 = inf beside the grid", lambda: elastic_runs(task, 64, (*GRID, INFINITE))
+        both = tuple(dict.fromkeys((*GRID, *map(lambda2_of, ALPHAS))))
+        yield "APPNP's alpha grid beside it", lambda: elastic_runs(task, 64, both)
         yield "16 hidden units", lambda: elastic_runs(task, 16, GRID)
     if model in ("gcn", "gat"):
         for width in (64, 16):

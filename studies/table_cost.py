@@ -30,7 +30,7 @@ from elasticgnn.data import NodeTask, load
 from elasticgnn.nn import ModelSettings
 from elasticgnn.robustness.contestant import with_dropouts
 from elasticgnn.robustness.presence import as_presence
-from elasticgnn.robustness.routes import gradient_routes, hears_graph
+from elasticgnn.robustness.routes import gradient_routes, uses_graph
 from elasticgnn.training import TrainingPlan
 
 MODELS = "elastic,elastic+none,elastic+mcp,rung,softmedian,gnnguard,jaccard,gprgnn+adversarial"
@@ -82,9 +82,9 @@ def measure(task: NodeTask, name: str) -> dict[str, Any]:
     row: dict[str, Any] = {"model": name, "training": time.process_time() - began}
     row |= {"routes": {}, "flips": AttackBudget(rate=RATE).flips(task.graph)}
     for route, way in gradient_routes(model).items():
-        if hears_graph(way):
+        if uses_graph(way):
             row["routes"][route] = gradient_cell(task, way)
-    return row | {"eva": evolution_cell(task, model) if hears_graph(model) else None}
+    return row | {"eva": evolution_cell(task, model) if uses_graph(model) else None}
 
 
 def whole_cells(row: dict[str, Any]) -> tuple[float, float, float]:
