@@ -5,7 +5,7 @@ import torch
 
 from attack.small_task import planted_split, planted_task, seeded, trained_models
 from elasticgnn.attack import AttackBudget, Constraints, GradientSettings, Retraining, attack
-from elasticgnn.attack.budget_projection import project_to_budget
+from elasticgnn.attack.budget_projection import project_to_budget, within_node_budget
 from elasticgnn.attack.relaxed import Block, key_pairs, random_keys
 from elasticgnn.attack.victim import NoEdgeGradientError, Victim
 from elasticgnn.graph.keys import edge_keys
@@ -207,3 +207,23 @@ def test_more_restarts_never_hurt_the_attacker_and_leave_the_victim_as_it_was(ta
         left.append(accuracy(model, task, found.apply(task.graph)))
     assert left[1] <= left[0]
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+
+
+def test_what_one_node_may_not_use_goes_to_the_others():
+    # four pairs at node 0, which may have one flip, and three pairs elsewhere
+    pairs = torch.tensor([[0, 1], [0, 2], [0, 3], [0, 4], [5, 6], [7, 8], [9, 10]])
+    budget = torch.tensor([1, *[5] * 10])
+    share = torch.tensor([0.9, 0.9, 0.9, 0.9, 0.5, 0.5, 0.5], dtype=torch.float64)
+    point = project_to_budget(share, 2.0, lambda inside: within_node_budget(inside, pairs, budget))
+    assert float(point.sum()) == pytest.approx(2.0)
+    assert float(point[:4].sum()) == pytest.approx(1.0)
+
+
+def test_every_draw_uses_the_budget_up(task, trained):
+    """One step from nothing leaves shares far below 1: draws of them alone would be too few."""
+    settings = GradientSettings(block_size=600, epochs=1, fresh_epochs=0, samples=3)
+    budget = AttackBudget(rate=0.2)
+    found = attack(
+        task, planted_split(task), budget, "prbcd", trained["gcn"], seeded(0), settings=settings
+    )
+    assert len(found) == budget.flips(task.graph)

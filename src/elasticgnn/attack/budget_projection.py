@@ -1,27 +1,36 @@
 """Shares in [0, 1] with a bounded sum."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-BISECTIONS = 60
+BISECTIONS = 40  # of an interval of shares: to 1e-12
 
 
-def project_to_budget(share: Tensor, budget: float) -> Tensor:
+def project_to_budget(
+    share: Tensor, budget: float, limit: Callable[[Tensor], Tensor] = lambda inside: inside
+) -> Tensor:
     """The nearest vector with entries in [0, 1] and sum at most `budget`.
 
     It is clamp(share - mu) for the mu >= 0 at which the sum meets the budget, found by bisection.
+    `limit` lowers entries further; mu is then that at which the sum of what it leaves meets the
+    budget, so that what one entry may not use the others get.
     """
-    inside = share.clamp(0, 1)
-    if float(inside.sum()) <= budget:
-        return inside
+
+    def moved(mu: float) -> Tensor:
+        return limit((share - mu).clamp(0, 1))
+
+    if float(moved(0.0).sum()) <= budget:
+        return moved(0.0)
     low, high = 0.0, float(share.max())
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if float((share - middle).clamp(0, 1).sum()) > budget:
+        if float(moved(middle).sum()) > budget:
             low = middle
         else:
             high = middle
-    return (share - high).clamp(0, 1)
+    return moved(high)
 
 
 def within_node_budget(share: Tensor, pairs: Tensor, budget: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from elasticgnn.attack.adjacency import Flippable
 from elasticgnn.attack.budget_projection import project_to_budget, within_node_budget
 from elasticgnn.attack.relaxed import Block, key_pairs
 from elasticgnn.attack.search import Flips, Search
+from elasticgnn.attack.victim import loss_and_gradient
 
 NEGLIGIBLE = 1e-7  # shares up to here are replaced by fresh pairs
 
@@ -38,15 +39,16 @@ def prbcd(search: Search) -> Flips:
 
 def project(search: Search, block: Block, share: Tensor) -> Tensor:
     """The shares within the budget, and within that of each node where there is one."""
-    inside = project_to_budget(share, search.flips)
     graph = search.victim.task.graph
     ends = torch.cat((graph.tail, graph.head))
     degree = torch.bincount(ends, minlength=graph.num_nodes).numpy()
     local = search.settings.constraints.node_budget(degree)
     if local is None:
-        return inside
-    pairs = key_pairs(block.keys, graph.num_nodes)
-    return within_node_budget(inside, pairs, torch.from_numpy(local))
+        return project_to_budget(share, search.flips)
+    pairs, each = key_pairs(block.keys, graph.num_nodes), torch.from_numpy(local)
+    return project_to_budget(
+        share, search.flips, lambda inside: within_node_budget(inside, pairs, each)
+    )
 
 
 def renew(search: Search, block: Block, share: Tensor) -> tuple[Block, Tensor]:
@@ -63,20 +65,38 @@ def renew(search: Search, block: Block, share: Tensor) -> tuple[Block, Tensor]:
 
 
 def best_sample(search: Search, block: Block, share: Tensor, losses: tuple[float, ...]) -> Flips:
-    """The worst graph for the victim among the likeliest flips and random draws of the shares."""
+    """The worst graph for the victim among the likeliest flips and random draws of the shares.
+
+    A draw may be of fewer pairs than the budget, or of more at a node than that has: the likeliest
+    of the others fill it up, then pairs without a share by their gradient.
+    """
     victim, settings, graph = search.victim, search.settings, search.victim.task.graph
     best, best_value = torch.zeros(0, 2, dtype=torch.int64), (2.0, 0.0)
+    likely = torch.argsort(share, descending=True, stable=True)
+    likely = likely[: int((share > NEGLIGIBLE).sum())]
     for draw in range(settings.samples):
-        chosen = share > NEGLIGIBLE
+        first = torch.ones_like(likely, dtype=torch.bool)
         if draw:
             drawn = torch.rand(len(share), generator=search.generator, dtype=share.dtype)
-            chosen &= drawn < share
-        order = torch.argsort(torch.where(chosen, share, -1.0), descending=True, stable=True)
-        keys = block.keys[order[: int(chosen.sum())]]
+            first = (drawn < share)[likely]
         state = Flippable(graph, settings.constraints)
-        state.flip_allowed(key_pairs(keys, graph.num_nodes).tolist(), search.flips)
+        for places in (likely[first], likely[~first]):
+            pairs = key_pairs(block.keys[places], graph.num_nodes)
+            state.flip_allowed(pairs.tolist(), search.flips)
+        if len(state.flipped) < search.flips:
+            pairs = key_pairs(promising(search, block, share), graph.num_nodes)
+            state.flip_allowed(pairs.tolist(), search.flips)
         attacked = graph.with_edges_flipped(state.pairs())
         value = (victim.accuracy(attacked), -float(victim.loss(attacked).detach()))
         if value < best_value:
             best, best_value = state.pairs(), value
     return Flips(best, (*losses, -best_value[1]))
+
+
+def promising(search: Search, block: Block, share: Tensor) -> Tensor:
+    """Keys of the block's pairs without a share that raise the loss, the steepest first."""
+    leaf = share.clone().requires_grad_()
+    _, gradient = loss_and_gradient(search.victim, block.relax(leaf), leaf)
+    unused = (share <= NEGLIGIBLE) & (gradient > 0)
+    order = torch.argsort(torch.where(unused, gradient, 0.0), descending=True, stable=True)
+    return block.keys[order[: int(unused.sum())]]
