@@ -1,6 +1,7 @@
 """`attack`: flips on a task's graph by any method, as one record."""
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,44 @@ from elasticgnn.data import NodeTask, Split
 Settings = MetattackSettings | GradientSettings | EvolutionSettings | Constraints
 NODE_SHARE = 0.5  # of a node's degree: LR-BCD's local budget where none is given
 LARGEST_PGD = 20_000_000  # pairs: beyond this a block is the way
+
+
+def as_given(search: Search) -> Search:
+    """The search with its own settings."""
+    return search
+
+
+def over_all_pairs(search: Search) -> Search:
+    """PRBCD whose block holds every pair is PGD."""
+    nodes = search.victim.task.num_nodes
+    every = nodes * (nodes - 1) // 2
+    if every > LARGEST_PGD:
+        raise ValueError(f"pgd must have at most {LARGEST_PGD} pairs, got {every}: use prbcd")
+    return replace(search, settings=replace(search.settings, block_size=every, fresh_epochs=0))
+
+
+def with_local_budget(search: Search) -> Search:
+    """PRBCD with a budget for every node, too, is LR-BCD."""
+    if search.settings.constraints.node_share is not None:
+        return search
+    limits = replace(search.settings.constraints, node_share=NODE_SHARE)
+    return replace(search, settings=replace(search.settings, constraints=limits))
+
+
+# by name, how a gradient attack prepares its search, and what it runs
+GRADIENT_ATTACKS = {
+    "prbcd": (as_given, prbcd),
+    "grbcd": (as_given, grbcd),
+    "pgd": (over_all_pairs, prbcd),
+    "lrbcd": (with_local_budget, prbcd),
+}
+DRAWS = {"random": random_flips, "dice": dice}  # without a model
+SETTINGS: dict[str, type[Settings]] = {
+    "metattack": MetattackSettings,
+    "eva": EvolutionSettings,
+    **dict.fromkeys(DRAWS, Constraints),
+    **dict.fromkeys(GRADIENT_ATTACKS, GradientSettings),
+}
 
 
 def silent(step: int, loss: float) -> None:
@@ -63,8 +102,7 @@ def attack(
         return metattack(task, split, budget, chosen, generator, progress)
     seed, flips = generator.initial_seed(), budget.flips(task.graph)
     if isinstance(chosen, Constraints):
-        draw = random_flips if method == "random" else dice
-        found = Flips(draw(task, flips, chosen, generator), ())
+        found = Flips(DRAWS[method](task, flips, chosen, generator), ())
     else:
         if victim is None:
             raise ValueError(f"victim must be a trained model for method {method!r}, got None")
@@ -90,9 +128,7 @@ def attack(
 
 def check_settings(method: str, settings: Settings | None) -> Settings:
     """The settings given, or the method's own; those of another method are refused."""
-    kinds: dict[str, type[Settings]] = {"random": Constraints, "dice": Constraints}
-    kinds |= {"metattack": MetattackSettings, "eva": EvolutionSettings}
-    kind = kinds.get(method, GradientSettings)
+    kind = SETTINGS[method]
     if settings is None:
         return kind()
     if not isinstance(settings, kind):
@@ -121,26 +157,21 @@ def run_evolution(
 
 def run_gradient_attack(method: str, search: Search, split: Split) -> Flips:
     """The gradient attack `method`; its victim learns on meanwhile where the settings say so."""
-    size, settings = search.victim.task.num_nodes, search.settings
-    if method == "lrbcd" and settings.constraints.node_share is None:
-        limits = replace(settings.constraints, node_share=NODE_SHARE)
-        search = replace(search, settings=replace(settings, constraints=limits))
-    if method == "pgd":
-        every = size * (size - 1) // 2
-        if every > LARGEST_PGD:
-            raise ValueError(f"pgd must have at most {LARGEST_PGD} pairs, got {every}: use prbcd")
-        search = replace(search, settings=replace(settings, block_size=every, fresh_epochs=0))
-    tries = [one_restart(method, search, split) for _ in range(settings.restarts)]
+    prepare, run = GRADIENT_ATTACKS[method]
+    search = prepare(search)
+    tries = [one_restart(run, search, split) for _ in range(search.settings.restarts)]
     return min(tries, key=lambda each: each[1])[0]
 
 
-def one_restart(method: str, search: Search, split: Split) -> tuple[Flips, tuple[float, float]]:
+def one_restart(
+    run: Callable[[Search], Flips], search: Search, split: Split
+) -> tuple[Flips, tuple[float, float]]:
     """One search from the victim's present weights, and what it leaves: accuracy, then -loss."""
     victim, settings = search.victim, search.settings
     before = copy.deepcopy(victim.model.state_dict())
     if settings.poisoning is not None:
         search = replace(search, retrain=victim.follow(split, settings.poisoning))
-    found = grbcd(search) if method == "grbcd" else prbcd(search)
+    found = run(search)
     accuracy = victim.accuracy(victim.task.graph.with_edges_flipped(found.pairs))
     if settings.restarts > 1:
         victim.model.load_state_dict(before)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # of each model, the settings that it uses
-LISTENS_TO = {
+SETTINGS_USED = {
     "elastic": (
         *("hidden_channels", "num_layers", "dropout", "batch_norm"),
         *("steps", "lambda1", "lambda2", "norm", "concavity"),
@@ -18,7 +18,7 @@ LISTENS_TO = {
     "appnp": ("hidden_channels", "dropout", "steps", "alpha"),
     "sgc": ("dropout",),
 }
-MODEL_NAMES = tuple(LISTENS_TO)
+MODEL_NAMES = tuple(SETTINGS_USED)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def settings_in_use(settings: ModelSettings) -> dict[str, Any]:
     >>> settings_in_use(ModelSettings("sgc", hidden_channels=16))
     {'dropout': 0.5}
     """
-    names = LISTENS_TO[settings.name]
+    names = SETTINGS_USED[settings.name]
     without_hidden = settings.num_layers == 1
     return {
         name: getattr(settings, name)
