@@ -7,6 +7,7 @@ from elasticgnn.graph import packing
 from elasticgnn.graph.clustering import cluster_nodes
 from elasticgnn.graph.packing import ROW_FLOATS, PackedSlots
 from elasticgnn.graph.shares import equal_shares
+from elasticgnn.kernels import native
 
 
 def pack_slots(first, other, edge_of, rows):
@@ -42,7 +43,7 @@ def _order(first, other, rows):
     """
     n = len(first) - 1
     order = np.arange(n)
-    if n * ROW_FLOATS[rows] * 4 > packing.REORDER_BYTES:
+    if 8 * n * ROW_FLOATS[rows] * 4 > native.tuning.cache_bytes:
         order = cluster_nodes(first, other).numpy()
     degree = np.diff(first.numpy())[order]
     window = windows(np.where(degree > rows // 2, -(-degree // rows) * rows, degree))

@@ -7,6 +7,7 @@ import torch
 import plain_packing
 from elasticgnn import Graph
 from elasticgnn.graph import packing
+from elasticgnn.kernels import native
 from marks import needs_kernels
 
 
@@ -46,10 +47,10 @@ def random_graph(num_nodes, num_edges, seed):
 @needs_kernels
 @pytest.mark.parametrize("rows", [1, 2, 3, 4])
 @pytest.mark.parametrize("window", [4, 64, 4096])
-@pytest.mark.parametrize("reorder", [0, 1 << 17])
-def test_compiled_tables_equal_the_plain_ones(rows, window, reorder, monkeypatch):
+@pytest.mark.parametrize("cache", [0, 1 << 20])
+def test_compiled_tables_equal_the_plain_ones(rows, window, cache, monkeypatch):
     monkeypatch.setattr(packing, "PACKED_WINDOW", window)
-    monkeypatch.setattr(packing, "REORDER_BYTES", reorder)
+    monkeypatch.setattr(native.tuning, "cache_bytes", cache)
     monkeypatch.setattr(packing, "PACKED_CHUNK", 8)
     sizes = [(1, 0), (2, 1), (5, 3), (40, 20), (50, 400), (300, 200), (300, 900)]
     for seed, (num_nodes, num_edges) in enumerate(sizes):
@@ -62,7 +63,7 @@ def test_compiled_tables_equal_the_plain_ones(rows, window, reorder, monkeypatch
 
 @needs_kernels
 def test_nodes_that_threads_share_lie_together(monkeypatch):
-    monkeypatch.setattr(packing, "REORDER_BYTES", 0)
+    monkeypatch.setattr(native.tuning, "cache_bytes", 0)
     side = 64
     grid = torch.arange(side * side).view(side, side)
     edges = torch.cat(

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
-from elasticgnn.graph import packing
 from elasticgnn.kernels import native
 from elasticgnn.operator import packed
 from elasticgnn.problem import PENALTIES
@@ -132,7 +131,7 @@ def test_an_order_of_nodes_changes_nothing(monkeypatch):
     x, penalty = 2 * normal_rows(300, 5), ElasticPenalty(0.7, 2.0)
     edges = random_graph(300, 1500)
     natural = value_and_gradient(x, edges, penalty, 7)
-    monkeypatch.setattr(packing, "REORDER_BYTES", 0)  # as if no cache held the rows
+    monkeypatch.setattr(native.tuning, "cache_bytes", 0)  # as if no cache held the rows
     fresh = Graph.from_edge_index(*edges.to_edge_index()[:1], 300)
     slots = fresh._slots.packed(3)
     assert sorted(slots.order.tolist()) == list(range(300))

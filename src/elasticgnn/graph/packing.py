@@ -7,7 +7,7 @@ from torch import Tensor
 
 from elasticgnn.graph.clustering import cluster_nodes
 from elasticgnn.kernels import native
-from elasticgnn.kernels.tuning import PACKED_CHUNK, PACKED_WINDOW, REORDER_BYTES
+from elasticgnn.kernels.tuning import PACKED_CHUNK, PACKED_WINDOW, REORDER_SHARE
 
 ROW_FLOATS = {4: 4, 3: 8, 2: 8, 1: 16}  # of a node's row, by how many share a register
 loops: Any = native  # not None where these functions are called
@@ -36,7 +36,7 @@ def pack_slots(first: Tensor, other: Tensor, edge_of: Tensor, rows: int) -> Pack
     Halves, quarters... of the windows are what as many threads will have.
     """
     n = len(first) - 1
-    reordered = n * ROW_FLOATS[rows] * 4 > REORDER_BYTES
+    reordered = REORDER_SHARE * n * ROW_FLOATS[rows] * 4 > loops.tuning.cache_bytes
     begin = cluster_nodes(first, other) if reordered else torch.arange(n)
     given = [table.data_ptr() for table in (first, other, edge_of, begin)]
     limits = (1 << (n // PACKED_WINDOW).bit_length(), PACKED_CHUNK)

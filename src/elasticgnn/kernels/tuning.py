@@ -4,7 +4,7 @@ Values are those that benchmarks/bench_operator.py, bench_wide.py, bench_short_r
 bench_solver.py were fastest with on a core with 32 KB and 1 MB of its own.
 """
 
-REORDER_BYTES = 1 << 17  # of node rows: an eighth of a core's own cache, beside the dual's stream
+REORDER_SHARE = 8  # nodes whose rows take more than this part of a core's own cache are reordered
 PACKED_CHUNK = 128  # registers whose dual rows stay in the nearest cache between two visits
 PACKED_WINDOW = 4096  # nodes at most that change places so that equal ones lie together
 ONE_TILE_EDGES = 20_000  # below, wide rows need one tile: threads would not pay

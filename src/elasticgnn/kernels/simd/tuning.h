@@ -1,6 +1,6 @@
-// Every threshold and cache size of the loops. Tests set them through `native.tuning`; the values
-// are those that `python benchmarks/bench_operator.py` was fastest with on a Zen 4 core (32 KB and
-// 1 MB of its own) and its neighbours.
+// Every threshold, cache size and prefetch distance of the loops. Each names the benchmark that its
+// value was fastest in, on a Zen 4 core (32 KB and 1 MB of its own) and its neighbours: run it with
+// another value to compare. Tests set those of `Tuning` through `native.tuning`.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,33 @@ namespace elasticgnn {
 struct Tuning {
   // A core's own cache (L2). Rows of nodes are prefetched beyond 3/4 of it where the dual streams
   // beside them, beyond 1/2 where two tables do (packed loops); nodes are put into another order
-  // beyond 1/8 (graph/packing.py).
+  // beyond 1/8 (graph/packing.py). benchmarks/bench_operator.py
   std::int64_t cache_bytes = 1 << 20;
-  std::int64_t work_per_thread =
-      200'000;  // numbers of a step below which a barrier costs more than a thread saves
-  std::int64_t registers_per_thread = 8192;  // the same for the packed loops
-  std::int64_t shared_cache_bytes =
-      1 << 25;  // the last cache: a dual beyond it is stored past all of them
-  std::int64_t ahead_edges =
-      8;  // whose rows are prefetched by the wide loops; twice as many if short
+  // Numbers of a step below which a barrier costs more than a thread saves; the same in registers
+  // for the packed loops. benchmarks/bench_operator.py
+  std::int64_t work_per_thread = 200'000;
+  std::int64_t registers_per_thread = 8192;
+  // The last cache: a dual beyond it is stored past all of them, and rows of a whole register are
+  // left to the wide loops. benchmarks/bench_wide.py, benchmarks/bench_short_rows.py
+  std::int64_t shared_cache_bytes = 1 << 25;
+  // Edges whose rows are prefetched by the wide loops; twice as many if short.
+  // benchmarks/bench_wide.py
+  std::int64_t ahead_edges = 8;
   // The wide loops store the dual lazily (emp/wide/lazy.h) in so many steps at most, and while at
-  // most one row in so many is active.
-  std::int64_t lazy_steps = 16, lazy_edges_per_row = 32;
-  std::int64_t scratch_bytes = 1 << 25;             // kept by a thread
-  std::int64_t lent_bytes = std::int64_t(1) << 31;  // kept as well, but the system may have it
+  // most one row in so many is active. benchmarks/bench_wide.py
+  std::int64_t lazy_steps = 16;
+  std::int64_t lazy_edges_per_row = 32;
+  // Scratch that a thread keeps from call to call; and what it keeps as well, but the system may
+  // have. benchmarks/bench_saved_rows.py
+  std::int64_t scratch_bytes = 1 << 25;
+  std::int64_t lent_bytes = std::int64_t(1) << 31;
 };
 
 extern Tuning tuning;  // native.cpp
+
+// How far ahead the loops prefetch, known when they are compiled: registers that a sweep of the
+// packed loops reads and writes, and whose neighbours it reads; nodes of the caller's rows, which
+// the population loops read in another order. benchmarks/bench_operator.py
+constexpr std::int64_t kAheadRegisters = 192, kAheadNeighbours = 16, kAheadNodes = 6;
 
 }  // namespace elasticgnn

@@ -45,9 +45,9 @@ struct Plan {
   std::int64_t row() const { return problem->runs * problem->width; }
 };
 
-// Asks for a row, or for the beginning of a long one.
+// Prefetches a row, or the beginning of a long one.
 template <class T>
-ELASTICGNN_INLINE void fetch_row(const T* row, std::int64_t stride) {
+ELASTICGNN_INLINE void prefetch_row(const T* row, std::int64_t stride) {
   constexpr std::int64_t kLine = 64 / sizeof(T);
   __builtin_prefetch(row);
   for (std::int64_t c = kLine; c < stride && c < 8 * kLine; c += kLine) __builtin_prefetch(row + c);
@@ -92,7 +92,7 @@ struct Tables {
   ELASTICGNN_INLINE void fetch(const T* table, const std::int32_t* index, std::int64_t p,
                                std::int64_t stride) const {
     const std::int64_t ahead = stride < std::int64_t(64 / sizeof(T)) ? 24 : 8;
-    fetch_row(table + index[p + ahead < last_slot ? p + ahead : last_slot] * stride, stride);
+    prefetch_row(table + index[p + ahead < last_slot ? p + ahead : last_slot] * stride, stride);
   }
   // Whether a table of this many rows is larger than a core's own cache.
   bool is_far(std::int64_t count) const {

@@ -68,7 +68,7 @@ ELASTICGNN_INLINE Ascended climb(__m512 beta, std::int64_t g, int count, bool fi
     up.z[r] =
         _mm512_fmadd_ps(beta, step, first ? _mm512_setzero_ps() : _mm512_load_ps(dual + at * 16));
     squares[r] = _mm512_mul_ps(up.z[r], up.z[r]);
-    fetch_ahead(dual, at);
+    prefetch_register(dual, at);
   }
   up.sums = Box ? _mm512_setzero_ps() : V::row_sums(squares);
   return up;

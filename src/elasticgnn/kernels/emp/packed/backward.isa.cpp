@@ -74,7 +74,7 @@ ELASTICGNN_INLINE const float* descend_quad(
     if constexpr (Weighted) factor = _mm512_mul_ps(factor, V::spread(weight + at * V::G));
     value[r] = _mm512_fnmadd_ps(factor, difference,
                                 fresh ? _mm512_setzero_ps() : _mm512_load_ps(t + at * 16));
-    fetch_ahead(t, at);
+    prefetch_register(t, at);
   }
   if constexpr (!Box)
     if (masks[0]) from = turn_rows<P>(masks[0], value, width, inverse, from);
@@ -115,7 +115,7 @@ void descend(const PackedProblem& problem, const BackwardRows<P>& rows, std::int
   std::int64_t g = group[low];
   const bool far = is_far<P>(graph);
   const auto quad = [&](int count) ELASTICGNN_INLINE_LAMBDA {
-    if (far) fetch_neighbours<P>(scaled_grad, column, g, graph.num_groups);
+    if (far) prefetch_neighbours<P>(scaled_grad, column, g, graph.num_groups);
     from = descend_quad<P, Share, Weighted, Box>(gamma, inverse, g, count, fresh, masks, owner,
                                                  column, weight, scaled_grad, t, width, from);
     masks += Box ? 4 : 1;

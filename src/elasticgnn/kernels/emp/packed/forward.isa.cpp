@@ -88,7 +88,7 @@ void ascend(const PackedProblem& problem, const ForwardRows<P>& rows, std::int64
   const bool far = is_far<P>(graph);
   const std::int64_t num_groups = graph.num_groups;
   const auto start = [&](std::int64_t g, int count) ELASTICGNN_INLINE_LAMBDA {
-    if (far) fetch_neighbours<P>(ub, column, g, num_groups);
+    if (far) prefetch_neighbours<P>(ub, column, g, num_groups);
     return climb<P, Share, Box>(ball.beta, g, count, first, owner, column, ub, dual);
   };
   const auto finish = [&](Ascended& up, std::int64_t g, int count) ELASTICGNN_INLINE_LAMBDA {

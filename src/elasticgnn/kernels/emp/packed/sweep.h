@@ -40,11 +40,10 @@ struct Team {
   }
 };
 
-// Asks for a register far ahead of one that a sweep reads and writes: beyond the chunk, whose end
-// stops the hardware's own foresight. What lies behind the last one is not touched.
-ELASTICGNN_INLINE void fetch_ahead(const float* registers, std::int64_t g) {
-  constexpr std::int64_t kAhead = 192;
-  __builtin_prefetch(registers + (g + kAhead) * 16, 1, 2);
+// Prefetches a register far ahead of one that a sweep reads and writes: beyond the chunk, whose end
+// stops the hardware's prefetcher. What lies behind the last one is not touched.
+ELASTICGNN_INLINE void prefetch_register(const float* registers, std::int64_t g) {
+  __builtin_prefetch(registers + (g + kAheadRegisters) * 16, 1, 2);
 }
 
 // Whether the node rows are too many to stay near while a dual streams by.
@@ -53,13 +52,14 @@ bool is_far(const PackedGraph& g) {
   return g.num_nodes * kRow<P> * std::int64_t(sizeof(float)) > tuning.cache_bytes / 2;
 }
 
-// Asks for the rows at the other ends of four registers, some registers ahead of g.
+// Prefetches the rows at the other ends of four registers, some registers ahead of g.
 template <int P>
-ELASTICGNN_INLINE void fetch_neighbours(const float* table, const std::int32_t* column,
-                                        std::int64_t g, std::int64_t num_groups) {
-  constexpr std::int64_t kAhead = 16, G = Packed<P>::G;
-  if (g + kAhead + 4 > num_groups) return;
-  for (std::int64_t k = 0; k < 4 * G; ++k) __builtin_prefetch(table + column[(g + kAhead) * G + k]);
+ELASTICGNN_INLINE void prefetch_neighbours(const float* table, const std::int32_t* column,
+                                           std::int64_t g, std::int64_t num_groups) {
+  constexpr std::int64_t G = Packed<P>::G;
+  if (g + kAheadNeighbours + 4 > num_groups) return;
+  for (std::int64_t k = 0; k < 4 * G; ++k)
+    __builtin_prefetch(table + column[(g + kAheadNeighbours) * G + k]);
 }
 
 // Weights of the slots of nodes low .. high - 1 (0 for those that fill up), if there are any.

@@ -11,7 +11,6 @@ namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
 constexpr int kLanes = kVectorBytes / int(sizeof(float));
-constexpr std::int64_t kAhead = 6;  // nodes; the caller's rows are in another order
 
 inline std::int64_t count_groups(const EmpProblem<float>& all, int lanes) {
   return (all.runs + lanes - 1) / lanes;
@@ -89,7 +88,7 @@ std::size_t run_group(Group<Lanes>& group, const EmpProblem<float>& all, bool we
     const auto beta = P::load(problem.beta);
     for_blocks(plan.by_slot, [&](int, std::int64_t low, std::int64_t high) {
       for (std::int64_t i = low; i < high; ++i) {
-        if (i + kAhead < high) fetch_row(all.x + place(i + kAhead), kRow);
+        if (i + kAheadNodes < high) prefetch_row(all.x + place(i + kAheadNodes), kRow);
         to_lanes<Width>(group, all.x + place(i), transposed);
         for (int k = 0; k < kRow; k += Lanes)
           P::store(begin + i * kRow + k, beta * problem.scale[i] * P::load(transposed + k));
