@@ -38,10 +38,18 @@ def weakly_joined(seed, n=3000, classes=8, known=900):
     return NodeTask("weak", graph, x, labels, names, label_columns=columns), y
 
 
-def judged(task, splitting=RANDOM, seed=0):
-    """Label propagation measured on the folds of a division, and its judges."""
+def loud_propagation():
     candidates = closed_form_candidates(has_features=False)
-    loud = next(c for c in candidates if c.family == PROPAGATION and c.gain == 30.0)
+    return next(c for c in candidates if c.family == PROPAGATION and c.gain == 30.0)
+
+
+def regression_on_features():
+    return next(c for c in closed_form_candidates(has_features=True) if not c.by_id and not c.hops)
+
+
+def judged(task, splitting=RANDOM, seed=0, candidate=None):
+    """A candidate, label propagation if none, measured on the folds of a division; its judges."""
+    loud = candidate or loud_propagation()
     evaluation = Evaluation(task, "accuracy", seed)
     division = divide(task, np.random.default_rng(seed), splitting)
     best = evaluation.measure([loud], division.folds, 1.0)[0]
@@ -79,6 +87,31 @@ def test_sets_and_probabilities_are_true_of_the_saved_model_over_many_draws():
     assert coverage == pytest.approx(0.9, abs=0.015)
     assert abs(surer) < 0.02
     assert np.mean(on_folds, axis=0)[1] > 0.03  # what it would be by the folds
+
+
+@pytest.mark.parametrize(
+    ("splitting", "seconds", "refits", "least"),
+    [
+        (RANDOM, FOREVER, 4 * 4, 0.94),
+        (RANDOM, 0.0, 0, 1.0),
+        (Splitting(groups="family"), FOREVER, 4, 0.6),  # a piece is told by the rest of its group
+    ],
+)
+def test_models_that_calibrate_know_nearly_as_many_labels_as_the_saved_one(
+    splitting, seconds, refits, least, monkeypatch
+):
+    """Trained on four fifths they are right less often, and its sets hold more than was asked."""
+    task, _ = weakly_joined(0, n=400, known=200)
+    task = replace(task, label_columns={"family": tuple(str(k % 10) for k in range(400))})
+    judges, best = judged(task, splitting, candidate=regression_on_features())
+    refit, trained = judges.evaluation.refit, []
+    monkeypatch.setattr(
+        judges.evaluation, "refit", lambda o, train: trained.append(len(train)) or refit(o, train)
+    )
+    hold_out(judges, best, seconds)
+    assert trained[0] == len(judges.division.choosers)  # as the others on the leaderboard
+    assert len(trained[1:]) == refits
+    assert min(trained[1:], default=200) / 200 >= least
 
 
 def test_each_node_is_asked_of_a_model_that_has_not_seen_it():
