@@ -9,18 +9,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from elasticgnn.data.own.attributes import check_attribute, no_features, node_labels
 from elasticgnn.data.own.ids import id_array
-from elasticgnn.data.own.layout import unused_attributes
+from elasticgnn.data.own.layout import USUAL, TableLayout, unused_attributes
 from elasticgnn.data.own.records import (
     EdgeRows,
     FeatureRows,
     FileContent,
-    LabelRows,
     finite_rows,
 )
-from elasticgnn.data.own.table import is_missing, short
+from elasticgnn.data.own.table import short
+from elasticgnn.data.own.targets import Target
 
-LABEL_KEYS = ("label", "class", "y")
 NUMBER_TYPES = ("int", "long", "float", "double", "boolean")
 
 
@@ -33,8 +33,10 @@ class Document:
     node_types: dict[str, str] = field(default_factory=dict)
 
 
-def read_graphml(path: Path) -> FileContent:
-    """Edges with their attribute `weight`; nodes' attribute `label`; number attributes of nodes.
+def read_graphml(
+    path: Path, layout: TableLayout = USUAL, target: Target = "class", *, labelled: bool = True
+) -> FileContent:
+    """Edges with their attribute `weight`; labels, if `labelled`, and number attributes of nodes.
 
     Numbers become features only when every node has them.
     """
@@ -42,9 +44,12 @@ def read_graphml(path: Path) -> FileContent:
     if not document.edges:
         raise ValueError(f"{path} must have edges, got {len(document.nodes)} nodes and none")
     ids = list(document.nodes)
-    numbers, labels = node_numbers(document, ids, path), node_labels(document, ids, path)
+    numbers = node_numbers(document, ids, path, layout)
+    labels = None
+    if labelled:
+        labels = node_labels(path, document.nodes, layout, target, named=False)
     notes = unused_attributes(path, document.nodes.values(), numbers, labels)
-    return FileContent(replace(graphml_edges(document, path), notes=notes), numbers, labels)
+    return FileContent(replace(graphml_edges(document, path, layout), notes=notes), numbers, labels)
 
 
 def parse(path: Path) -> Document:
@@ -90,15 +95,18 @@ def values(element: ElementTree.Element, keys: dict[str, str]) -> dict[str, str]
     return {keys.get(c.get("key", ""), c.get("key", "")): (c.text or "").strip() for c in data}
 
 
-def graphml_edges(document: Document, path: Path) -> EdgeRows:
+def graphml_edges(document: Document, path: Path, layout: TableLayout) -> EdgeRows:
     """The edges with weights, 1 where none is written; ValueError names a bad edge."""
-    weighted = any("weight" in data for _, _, data in document.edges)
+    name = layout.weight or "weight"
+    if layout.weight is not None:
+        check_attribute(path, "edge", name, [data for _, _, data in document.edges])
+    weighted = any(name in data for _, _, data in document.edges)
     weight = np.ones(len(document.edges))
     for number, (source, target, data) in enumerate(document.edges):
         for end in (source, target):
             if end not in document.nodes:
                 raise ValueError(f"{path}, edge {number + 1}: unknown node id {short(end)!r}")
-        text = data.get("weight", "1")
+        text = data.get(name, "1")
         weight[number] = number_or_nan(text)
         if not (math.isfinite(weight[number]) and weight[number] >= 0):
             raise ValueError(
@@ -123,25 +131,17 @@ def number_or_nan(text: str) -> float:
         return math.nan
 
 
-def node_numbers(document: Document, ids: list[str], path: Path) -> FeatureRows | None:
+def node_numbers(
+    document: Document, ids: list[str], path: Path, layout: TableLayout
+) -> FeatureRows | None:
     """The number attributes that every node has, in the order of their keys."""
     names = [
         name
         for name, kind in document.node_types.items()
-        if kind in NUMBER_TYPES and name not in LABEL_KEYS
+        if kind in NUMBER_TYPES and name not in no_features(layout)
         if all(name in data for data in document.nodes.values())
     ]
     if not names:
         return None
     rows = [[number_or_nan(document.nodes[node][name]) for name in names] for node in ids]
     return finite_rows(path, document.nodes, names, rows)
-
-
-def node_labels(document: Document, ids: list[str], path: Path) -> LabelRows | None:
-    """The first of the attributes label, class, y that any node has."""
-    for key in LABEL_KEYS:
-        texts = [document.nodes[node].get(key, "") for node in ids]
-        if any(texts):
-            names = [None if is_missing(text) else text for text in texts]
-            return LabelRows(path, id_array(ids), names, list(range(1, len(ids) + 1)), key)
-    return None

@@ -108,6 +108,7 @@ def unused_attributes(
     An attribute `label` that is no class is the name of a node.
     """
     used = {*((features.names or ()) if features else ()), labels.column if labels else "label"}
+    used |= set((labels.extra or ()) if labels else ())
     names = dict.fromkeys(name for data in nodes for name in data if name not in used)
     if not names:
         return ()

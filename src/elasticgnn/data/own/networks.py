@@ -10,36 +10,45 @@ from typing import Any
 
 import numpy as np
 
+from elasticgnn.data.own.attributes import check_attribute, no_features, node_labels
 from elasticgnn.data.own.ids import id_array
-from elasticgnn.data.own.layout import unused_attributes
+from elasticgnn.data.own.layout import USUAL, TableLayout, unused_attributes
 from elasticgnn.data.own.matrix_market import read_matrix
 from elasticgnn.data.own.records import (
     EdgeRows,
     FeatureRows,
     FileContent,
-    LabelRows,
     finite_rows,
 )
-from elasticgnn.data.own.table import cell_text, is_missing, short
+from elasticgnn.data.own.table import cell_text, short
+from elasticgnn.data.own.targets import Target
 from elasticgnn.extras import optional_imports
 from elasticgnn.files import first_line
 
 BROKEN = (SyntaxError, LookupError, TypeError, ValueError, AttributeError, RecursionError)
-NETWORKS = (".gexf", ".gml", ".json", ".mtx")
-LABEL_KEYS = ("class", "y", "label")  # Gephi's own `label` is a name: it comes last
+NETWORKS = (".gexf", ".gml", ".json")
 
 
-def read_network(path: Path, kind: str) -> FileContent:
-    """Edges, and the number and class attributes of nodes where the file has them."""
-    if kind == ".mtx":
-        return FileContent(edges=read_matrix_market(path))
+def read_network(
+    path: Path,
+    kind: str,
+    layout: TableLayout = USUAL,
+    target: Target = "class",
+    *,
+    labelled: bool = True,
+) -> FileContent:
+    """Edges, and the number and label attributes of nodes where the file has them.
+
+    layout: the attributes that are weight and label; labelled: whether labels are looked for.
+    """
     graph = read_networkx(path, kind)
     if graph.number_of_edges() == 0:
         raise ValueError(f"{path} must have edges, got none")
     nodes = by_name(graph, path)
-    numbers, labels = node_numbers(nodes, path), classes(nodes, path)
+    numbers = node_numbers(nodes, path, layout)
+    labels = node_labels(path, nodes, layout, target) if labelled else None
     notes = unused_attributes(path, nodes.values(), numbers, labels)
-    return FileContent(replace(network_edges(graph, path), notes=notes), numbers, labels)
+    return FileContent(replace(network_edges(graph, path, layout), notes=notes), numbers, labels)
 
 
 def by_name(graph: Any, path: Path) -> dict[str, dict[str, Any]]:
@@ -103,10 +112,12 @@ def read_matrix_market(path: Path) -> EdgeRows:
     return EdgeRows(path, source, target, weight, range(1, len(source) + 1), nodes)
 
 
-def network_edges(graph: Any, path: Path) -> EdgeRows:
+def network_edges(graph: Any, path: Path, layout: TableLayout) -> EdgeRows:
     """The edges of a networkx graph with weights, 1 where none is given."""
     rows = list(graph.edges(data=True))
-    weights = [as_number(data.get("weight", 1.0)) for _, _, data in rows]
+    if layout.weight is not None:
+        check_attribute(path, "edge", layout.weight, [data for _, _, data in rows])
+    weights = [as_number(data.get(layout.weight or "weight", 1.0)) for _, _, data in rows]
     source, target = (id_array(cell_text(row[end]) for row in rows) for end in (0, 1))
     nodes = id_array(cell_text(node) for node in graph.nodes)
     line = list(range(1, len(rows) + 1))
@@ -123,13 +134,15 @@ def checked(weight: Any, path: Path) -> Any:
     return weight
 
 
-def node_numbers(nodes: dict[str, dict[str, Any]], path: Path) -> FeatureRows | None:
+def node_numbers(
+    nodes: dict[str, dict[str, Any]], path: Path, layout: TableLayout
+) -> FeatureRows | None:
     """The attributes that every node has as a number; ValueError names one that is not finite."""
     first = next(iter(nodes.values()))
     names = [
         name
         for name in first
-        if name not in LABEL_KEYS
+        if name not in no_features(layout)
         if all(isinstance(data.get(name), int | float) for data in nodes.values())
     ]
     if not names:
@@ -144,14 +157,3 @@ def as_number(value: Any) -> float:
         return float(value) if isinstance(value, int | float) else math.nan
     except OverflowError:
         return math.inf
-
-
-def classes(nodes: dict[str, dict[str, Any]], path: Path) -> LabelRows | None:
-    """The first of the attributes class, y, label that nodes share values of."""
-    for key in LABEL_KEYS:
-        texts = [cell_text(data.get(key)) for data in nodes.values()]
-        names = [None if is_missing(text) else text for text in texts]
-        known = [name for name in names if name is not None]
-        if 2 <= len(set(known)) <= len(known) / 2:
-            return LabelRows(path, id_array(nodes), names, list(range(1, len(names) + 1)), key)
-    return None

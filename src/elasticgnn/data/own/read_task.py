@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
 
 from elasticgnn.data.own.arrays import read_archive, read_feature_archive, read_label_archive
 from elasticgnn.data.own.assemble import assemble
@@ -11,8 +15,8 @@ from elasticgnn.data.own.feature_table import read_feature_table
 from elasticgnn.data.own.graphml import read_graphml
 from elasticgnn.data.own.label_table import read_label_table
 from elasticgnn.data.own.layout import USUAL, TableLayout
-from elasticgnn.data.own.networks import NETWORKS, read_network
-from elasticgnn.data.own.records import FeatureRows, FileContent, LabelRows
+from elasticgnn.data.own.networks import NETWORKS, read_matrix_market, read_network
+from elasticgnn.data.own.records import EdgeRows, FeatureRows, FileContent, LabelRows
 from elasticgnn.data.own.sheet import SHEETS
 from elasticgnn.data.own.table import check_path
 from elasticgnn.data.own.targets import TARGETS, Target
@@ -20,6 +24,7 @@ from elasticgnn.data.own.text import DELIMITERS, PACKED, table_ending
 from elasticgnn.data.task import NodeTask
 
 TABLES = (*DELIMITERS, ".parquet", *SHEETS)
+ATTRIBUTED = (".graphml", *NETWORKS)  # graph files whose nodes and edges have attributes
 
 
 def read_task(
@@ -51,23 +56,71 @@ def read_task(
     """
     if target not in TARGETS:
         raise ValueError(f"target must be one of {TARGETS}, got {target!r}")
-    content = read_edges(Path(edges), layout)
+    paths = [None if path is None else Path(path) for path in (edges, features, labels)]
+    refuse_unheard(layout, *paths)
+    content = read_edges(Path(edges), layout, target, labelled=labels is None)
     if content.edges is None:
         raise ValueError(f"{edges} must hold edges, got none (edge_index or a sparse matrix)")
     feature_rows = content.features if features is None else read_features(Path(features), layout)
     label_rows = content.labels if labels is None else read_labels(Path(labels), layout)
+    if Path(edges).suffix.lower() == ".mtx":
+        feature_rows = feature_rows and counted_from_one(feature_rows, content.edges)
+        label_rows = label_rows and counted_from_one(label_rows, content.edges)
     return assemble(content.edges, feature_rows, label_rows, target)
 
 
-def read_edges(path: Path, layout: TableLayout = USUAL) -> FileContent:
-    """Edges, and what else a graph file brings along."""
-    kind = file_kind(path, (*TABLES, ".npz", ".graphml", *NETWORKS))
+def refuse_unheard(
+    layout: TableLayout, edges: Path | None, features: Path | None, labels: Path | None
+) -> None:
+    """Refuses names of columns, and an encoding, that no file is read by."""
+    kinds = [None if path is None else table_ending(path) for path in (edges, features, labels)]
+    is_table = [kind in TABLES for kind in kinds]
+    has_attributes = kinds[0] in ATTRIBUTED
+    heard = {
+        "source": is_table[0],
+        "target": is_table[0],
+        "weight": is_table[0] or has_attributes,
+        "id": any(is_table[1:]),
+        "label": any(is_table[1:]) or (has_attributes and labels is None),
+        "encoding": any(kind in DELIMITERS for kind in kinds),
+    }
+    for name, is_heard in heard.items():
+        asked = getattr(layout, name)
+        if asked is not None and not is_heard:
+            option = f"--{name}" if name == "encoding" else f"--{name}-column"
+            files = ", ".join(str(path) for path in (edges, features, labels) if path is not None)
+            raise ValueError(f"{option} must be given with a file that it can be of, got {files}")
+
+
+Rows = TypeVar("Rows", FeatureRows, LabelRows)
+
+
+def counted_from_one(rows: Rows, edges: EdgeRows) -> Rows:
+    """The rows of an archive beside a matrix of edges of as many, both by their place.
+
+    Matrix Market counts them from 1, an archive without node_ids from 0.
+    """
+    if edges.nodes is None or rows.path.suffix.lower() != ".npz":
+        return rows
+    if not np.array_equal(rows.ids, edges.nodes - 1):
+        return rows
+    note = f"{rows.path.name}: its rows are nodes 1, 2, 3, … of {edges.path.name}"
+    return replace(rows, ids=edges.nodes, notes=(*rows.notes, note))
+
+
+def read_edges(
+    path: Path, layout: TableLayout = USUAL, target: Target = "class", *, labelled: bool = True
+) -> FileContent:
+    """Edges, and what else a graph file brings along; labels only if `labelled`."""
+    kind = file_kind(path, (*TABLES, ".npz", *ATTRIBUTED, ".mtx"))
     if kind == ".npz":
         return read_archive(path)
-    if kind in NETWORKS:
-        return read_network(path, kind)
+    if kind == ".mtx":
+        return FileContent(edges=read_matrix_market(path))
     if kind == ".graphml":
-        return read_graphml(path)
+        return read_graphml(path, layout, target, labelled=labelled)
+    if kind in NETWORKS:
+        return read_network(path, kind, layout, target, labelled=labelled)
     return FileContent(edges=read_edge_table(path, layout))
 
 
