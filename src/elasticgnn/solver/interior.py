@@ -18,10 +18,8 @@ from elasticgnn.solver.interior_losses import LossIteration
 from elasticgnn.solver.interior_rows import Optimality, RowProblem, RowState, row_state
 from elasticgnn.solver.outcome import Outcome, joined
 from elasticgnn.solver.progress import GapProgress
-from elasticgnn.solver.stopping import Stop
+from elasticgnn.solver.stopping import INTERIOR_LIMIT, Stop
 
-STEP_LIMIT = 100
-GOAL = 0.05  # of rtol: the last steps are cheap, and flat rows become clear
 TO_THE_BOUNDARY = 0.99  # share of the way to the boundary of the ball
 LEAST_MU = 0.7  # of the rows' mean gap: below, the iteration stalls
 EXTENSION = 1e-3  # stiffness that fills missing values for the first point
@@ -116,11 +114,11 @@ class _Iteration:
         best, kept = point, (signal, self._no_flow)
         length = np.sqrt(dot(delta := np.asarray(self.operator @ signal), delta))
         mu, steps = float(length.mean() * self.radius.mean()), 0
-        limit = min(self.stop.last_step, STEP_LIMIT)
+        limit = min(self.stop.last_step, INTERIOR_LIMIT)
         interrupted = False
         with GapProgress(self.stop.rtol, self.stop.callback) as progress, np.errstate(all="ignore"):
             try:
-                while steps < limit and mu > 0 and not point.reaches(GOAL * self.stop.rtol):
+                while steps < limit and mu > 0 and not self._is_done(point):
                     mu = max(mu, LEAST_MU * point.row_gap / len(self.live))
                     point, step, centring = _step(rows, mu)
                     mu *= 1 - step * (1 - centring)
@@ -135,6 +133,9 @@ class _Iteration:
             except KeyboardInterrupt:
                 interrupted = True
         return replace(self._finished(*kept, steps), interrupted=interrupted)
+
+    def _is_done(self, point: Optimality) -> bool:
+        return self.stop.ends_interior(point.objective, point.gap, point.missing_residual)
 
     def _first_signal(self) -> Array:
         """The data, with missing values filled smoothly."""

@@ -24,11 +24,9 @@ from elasticgnn.solver.precise import MOST_SETTLED, PreciseSystem, twofold_curva
 from elasticgnn.solver.products import ExactProducts
 from elasticgnn.solver.progress import GapProgress
 from elasticgnn.solver.snapping import snapped
-from elasticgnn.solver.stopping import Stop
+from elasticgnn.solver.stopping import LOSSES_LIMIT, Stop
 from elasticgnn.solver.twofold import Pair, plus
 
-STEP_LIMIT = 150
-GOAL = 0.05  # of rtol
 TO_THE_BOUNDARY = 0.99  # share of the way to the boundary
 LEAST_MU = 0.7  # of the mean slack: below, the iteration stalls
 LAST_MU = 0.01  # of the goal: a smaller barrier makes the systems stiffer for nothing
@@ -93,10 +91,10 @@ class LossIteration:
 
     def _iterate(self, point: LossPoint, mu: float) -> Outcome:
         best, steps, interrupted = point, 0, False
-        limit = min(self.stop.last_step, STEP_LIMIT)
+        limit = min(self.stop.last_step, LOSSES_LIMIT)
         with GapProgress(self.stop.rtol, self.stop.callback) as progress:
             try:
-                while steps < limit and point.gap > GOAL * self.stop.rtol * point.objective:
+                while steps < limit and point.gap > self.stop.interior_goal(point.objective):
                     mu = max(mu, self._least_mu(point), TINY)
                     point, step, centring = self._step(point, mu)
                     mu *= 1 - step * (1 - centring)
@@ -112,7 +110,7 @@ class LossIteration:
         return replace(self._finished(best, steps), interrupted=interrupted)
 
     def _least_mu(self, point: LossPoint) -> float:
-        goal = LAST_MU * GOAL * self.stop.rtol * point.objective
+        goal = LAST_MU * self.stop.interior_goal(point.objective)
         return max(LEAST_MU * point.slack, goal) / max(self._cones, 1)
 
     def _step(self, point: LossPoint, mu: float) -> tuple[LossPoint, float, float]:
@@ -293,5 +291,5 @@ class LossIteration:
         products = ExactProducts(self.instance) if precise else None
         raw = measure(self.instance, point.signal, flow, box, products)
         better = measure(self.instance, tidy, flow, box, products)
-        goal = max(raw.gap, GOAL * self.stop.rtol * raw.objective)
+        goal = max(raw.gap, self.stop.interior_goal(raw.objective))
         return tidy if better.gap <= goal else point.signal

@@ -31,11 +31,6 @@ class Optimality:
         """The duality gap, apart from the residual at missing values."""
         return self.row_gap + self.node_gap
 
-    def reaches(self, rtol: float) -> bool:
-        """Whether the gap is at most rtol times the objective."""
-        goal = rtol * self.objective
-        return self.gap <= goal and self.missing_residual <= 0.01 * goal
-
 
 @dataclass(frozen=True)
 class RowProblem:

@@ -1,4 +1,4 @@
-"""When a method stops, and when it looks next: the rules of all methods."""
+"""When a method stops, and when it checks next: the rules of all methods."""
 
 import math
 from dataclasses import dataclass, replace
@@ -9,6 +9,10 @@ from elasticgnn.tracking.callback import Callback
 FIRST_CHECK = 20
 LONGEST_BLOCK = 400
 STEP_LIMIT = 1_000_000
+INTERIOR_LIMIT = 100  # steps of an interior point
+LOSSES_LIMIT = 150  # and of one with another loss, bounds or a lasso
+INTERIOR_GOAL = 0.05  # of rtol: the last steps are cheap, and flat rows become clear
+RESIDUAL_SHARE = 0.01  # of the goal, for the residual at missing values
 NEAR = 1e3  # times the goal: so close that a few steps may do
 WAIT = 0.8  # of the steps that the last rate foretells
 PATIENCE = 5000  # steps without a better gap before the ascent gives up
@@ -38,6 +42,15 @@ class Stop:
     def last_step(self) -> int:
         """The step after which no other is taken."""
         return STEP_LIMIT if self.max_steps is None else self.max_steps
+
+    def interior_goal(self, objective: float) -> float:
+        """The gap at which an interior point is good enough."""
+        return INTERIOR_GOAL * self.rtol * objective
+
+    def ends_interior(self, objective: float, gap: float, residual: float) -> bool:
+        """Whether an interior point is good enough, with this residual at missing values."""
+        goal = self.interior_goal(objective)
+        return gap <= goal and residual <= RESIDUAL_SHARE * goal
 
 
 @dataclass(frozen=True)
