@@ -6,10 +6,7 @@ from pathlib import Path
 import pytest
 
 KERNELS = Path(__file__).parents[2] / "src" / "elasticgnn" / "kernels"
-# the solver's arrays are numpy's and come by the buffer protocol; a process's rows have one number
-# type for several calls
-OTHERS = {"solver", "distributed"}
-BINDINGS = sorted(path for path in KERNELS.rglob("bind_*.cpp") if path.parent.name not in OTHERS)
+BINDINGS = sorted(KERNELS.rglob("bind_*.cpp"))
 
 
 @pytest.mark.parametrize("path", BINDINGS, ids=lambda path: path.stem)
@@ -19,4 +16,10 @@ def test_a_binding_casts_no_address_and_releases_no_lock_by_itself(path):
 
 
 def test_the_families_are_found():
-    assert {path.stem for path in BINDINGS} >= {"bind_emp", "bind_packed", "bind_wide"}
+    assert {path.stem for path in BINDINGS} >= {
+        "bind_emp",
+        "bind_packed",
+        "bind_wide",
+        "bind_solver",
+        "bind_distributed",
+    }

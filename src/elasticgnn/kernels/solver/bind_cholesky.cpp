@@ -21,8 +21,7 @@ void bind_cholesky(nb::module_& module) {
               Rows column, double most) {
              const auto *rows = at<const std::int32_t>(row),
                         *columns = at<const std::int32_t>(column);
-             const nb::gil_scoped_release release;
-             new (self) SparseFactor(nodes, channels, entries, rows, columns, most);
+             call([&] { new (self) SparseFactor(nodes, channels, entries, rows, columns, most); });
            })
       .def_prop_ro("size", &SparseFactor::size, "Numbers that the factor holds.")
       .def_prop_ro("work", &SparseFactor::work, "Multiplications of one factorisation, about.")

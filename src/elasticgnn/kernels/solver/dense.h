@@ -11,21 +11,22 @@ namespace elasticgnn::ISA_NAMESPACE {
 
 // A tile of ROWS x COLUMNS sums stays in registers.
 struct Tile {
-  static constexpr int LANES = kVectorBytes / int(sizeof(double));
-  static constexpr int ROWS = 2 * LANES;
+  static constexpr int DOUBLES = kVectorBytes / int(sizeof(double));  // of a register
+  static constexpr int ROWS = 2 * DOUBLES;
   static constexpr int COLUMNS = kVectorBytes == 64 ? 8 : 4;
   static constexpr int BLOCK = 192;  // rows whose packed numbers stay in the cache
-  using Lanes = Pack<double, LANES>;
-  using Vec = Lanes::Vec;
+  using Register = Pack<double, DOUBLES>;
+  using Vec = Register::Vec;
 
   // sum[j] <- columns j of the product of packed rows with packed rows at `column`
   static ELASTICGNN_INLINE void product(const double* rows, const double* column, int depth,
                                         Vec (&sum)[COLUMNS][2]) {
     for (int j = 0; j < COLUMNS; ++j) sum[j][0] = sum[j][1] = Vec{};
     for (int p = 0; p < depth; ++p) {
-      const Vec low = Lanes::load(rows + p * ROWS), high = Lanes::load(rows + p * ROWS + LANES);
+      const Vec low = Register::load(rows + p * ROWS),
+                high = Register::load(rows + p * ROWS + DOUBLES);
       for (int j = 0; j < COLUMNS; ++j) {
-        const Vec factor = Lanes::splat(column[p * ROWS + j]);
+        const Vec factor = Register::splat(column[p * ROWS + j]);
         sum[j][0] += low * factor;
         sum[j][1] += high * factor;
       }
@@ -68,12 +69,13 @@ inline void subtract_square(double* c, std::int64_t stride_c, const double* b,
           for (int k = 0; k < Tile::COLUMNS; ++k) {
             double* const to = c + (j + k) * stride_c + i;
             if (inside) {
-              Tile::Lanes::store(to, Tile::Lanes::load(to) - sum[k][0]);
-              Tile::Lanes::store(to + Tile::LANES, Tile::Lanes::load(to + Tile::LANES) - sum[k][1]);
+              Tile::Register::store(to, Tile::Register::load(to) - sum[k][0]);
+              Tile::Register::store(to + Tile::DOUBLES,
+                                    Tile::Register::load(to + Tile::DOUBLES) - sum[k][1]);
             } else if (j + k < columns) {
               for (std::int64_t r = std::max<std::int64_t>(j + k - i, 0);
                    r < std::min<std::int64_t>(Tile::ROWS, rows - i); ++r)
-                to[r] -= sum[k][r / Tile::LANES][r % Tile::LANES];
+                to[r] -= sum[k][r / Tile::DOUBLES][r % Tile::DOUBLES];
             }
           }
         }
