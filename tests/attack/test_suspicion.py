@@ -15,8 +15,9 @@ from elasticgnn.attack import (
     score_edges,
 )
 from elasticgnn.attack.number_suspicion import score_number_edges
-from elasticgnn.attack.suspicion import homophily, rank
+from elasticgnn.attack.suspicion import rank
 from elasticgnn.data import NodeTask
+from elasticgnn.data.homophily import homophily
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model, trained_on

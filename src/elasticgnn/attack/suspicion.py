@@ -105,21 +105,6 @@ def propagated(model: nn.Module, task: NodeTask) -> tuple[Tensor, Tensor, Tensor
     return before, state.signal, reach / strength if strength > 0 else torch.zeros_like(reach)
 
 
-def homophily(task: NodeTask) -> tuple[float, float]:
-    """The share of edges within a class among those between known nodes, and that of chance.
-
-    Where the first is not above the second, unequal ends are no sign of a wrong edge.
-    """
-    graph, labels = task.graph, task.labels
-    tail, head = labels[graph.tail], labels[graph.head]
-    both = (tail >= 0) & (head >= 0)
-    ends = torch.cat([tail[both], head[both]])
-    if len(ends) == 0:
-        return float("nan"), float("nan")
-    share = torch.bincount(ends).double() / len(ends)
-    return float((tail == head)[both].double().mean()), float((share**2).sum())
-
-
 def ranked(
     graph: Graph,
     *,

@@ -1,6 +1,7 @@
 """`elasticgnn data`: which data sets there are, what is in them, whether their files are right."""
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -143,10 +144,10 @@ def list_row(entry: "DataSet", data_root: Path | None) -> dict[str, Any]:
 
 def describe(task: "NodeTask") -> dict[str, Any]:
     """What one wants to know of a task before training on it."""
+    from elasticgnn.data.homophily import homophily
+
     sizes = [int((task.labels == label).sum()) for label in range(task.num_classes)]
-    tail, head = task.labels[task.graph.tail], task.labels[task.graph.head]
-    known = (tail >= 0) & (head >= 0)
-    same = float((tail == head)[known].double().mean()) if bool(known.any()) else None
+    within, _ = homophily(task)
     return {
         "name": task.name,
         "nodes": task.num_nodes,
@@ -156,7 +157,7 @@ def describe(task: "NodeTask") -> dict[str, Any]:
         "stored feature values": getattr(task.features, "num_values", None),
         "classes": dict(zip(task.class_names, sizes, strict=True)),
         "unlabelled": task.num_nodes - sum(sizes),
-        "edges within a class": same,
+        "edges within a class": None if math.isnan(within) else within,
         "split rule": task.split_rule,
         "fixed split": None if task.split is None else list(task.split.sizes),
         "fingerprint": task.fingerprint,

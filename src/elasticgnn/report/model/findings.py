@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from elasticgnn.attack import EdgeScores, score_edges
-from elasticgnn.attack.suspicion import homophily
 from elasticgnn.data import NodeTask
+from elasticgnn.data.homophily import homophily
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.training import Prediction, TrainedModel
 from elasticgnn.training.ensemble import count_members
