@@ -77,6 +77,54 @@ def test_it_says_what_the_model_is_worth(page, findings):
     assert sizes[0] <= sizes[1]
 
 
+COLOURS = """cells => cells.map(cell => [getComputedStyle(cell).color,
+  getComputedStyle(cell).backgroundColor,
+  getComputedStyle(cell.closest("section")).backgroundColor])"""
+
+
+def channels(colour):
+    """Red, green, blue and opacity in [0, 1] of a computed colour."""
+    numbers = [float(word) for word in re.findall(r"[\d.]+", colour)]
+    scale = 1 if colour.startswith("color(") else 255
+    return np.array([value / scale for value in numbers[:3]]), [*numbers, 1.0][3]
+
+
+def luminance(rgb):
+    linear = np.where(rgb <= 0.03928, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(ink, ground, card):
+    """Of the ink on the ground, which lets the card shine through."""
+    (shade, opacity), below = channels(ground), channels(card)[0]
+    one, other = (luminance(c) for c in (channels(ink)[0], opacity * shade + (1 - opacity) * below))
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
+
+
+def test_counts_can_be_read_on_every_cell_of_the_confusion_matrix(page):
+    """4.5 to 1, as the W3C asks of text, with the ink of the theme, light and dark."""
+    colours = page.eval_on_selector_all("table.confusion td.cell", COLOURS)
+    assert len({ground for _, ground, _ in colours}) > 1
+    assert min(contrast(*each) for each in colours) >= 4.5
+
+
+def test_no_word_of_the_reliability_diagram_is_cut_off(page):
+    words = page.eval_on_selector_all(
+        "svg.reliability text", "all => all.map(text => text.getBoundingClientRect().toJSON())"
+    )
+    frame = page.locator("svg.reliability").bounding_box()
+    assert words
+    for word in words:
+        assert word["left"] >= frame["x"] - 0.5
+        assert word["right"] <= frame["x"] + frame["width"] + 0.5
+
+
+def test_the_measure_on_nodes_kept_away_is_seen_without_scrolling(page):
+    table = page.locator("#leaderboard .scroll").bounding_box()
+    shown = page.locator("#leaderboard tr.winner td:nth-child(4)").bounding_box()
+    assert shown["x"] + shown["width"] <= table["x"] + table["width"] + 1
+
+
 @pytest.mark.parametrize(
     ("test", "words"), [([], "then trained on all known nodes"), ([3, 5], "not trained on them")]
 )

@@ -127,10 +127,10 @@ function confusion({ evidence, classes }) {
     const total = line.reduce((sum, count) => sum + count, 0);
     const cells = line.map((count, j) => {
       const share = total ? count / total : 0;
-      const strength = Math.round(100 * share * 0.85);
+      const strength = `calc(${share.toFixed(2)} * var(--strongest))`;
       const tone = k === j ? "--within" : "--below";
       return element("td", { class: "cell", title: `${classes[k]} said to be ${classes[j]}: ${count} of ${total}`,
-        style: count ? `background:color-mix(in srgb, var(${tone}) ${strength}%, transparent)` : "" },
+        style: count ? `background:color-mix(in srgb, var(${tone}) ${strength}, transparent)` : "" },
       element("span", { class: share > 0.55 ? "strong" : "" }, String(count)));
     });
     return element("tr", {}, element("th", { scope: "row" }, classes[k]), ...cells);
@@ -141,7 +141,7 @@ function confusion({ evidence, classes }) {
 
 /** Confidence against accuracy; on the diagonal probabilities are true. */
 function reliabilityDiagram({ evidence }) {
-  const size = 300, pad = 44, span = size - pad - 10;
+  const size = 300, pad = 44, span = size - pad - 16;
   const x = (v) => pad + v * span, y = (v) => size - pad - v * span;
   const most = Math.max(...evidence.reliability.map((bin) => bin.nodes));
   const root = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "reliability", role: "img", "aria-label": "reliability diagram" });
