@@ -11,9 +11,10 @@ import torch
 
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import ElasticGNNClassifier, ElasticGNNRegressor, TrainingPlan, tune
+from elasticgnn.training.known_columns import missing_column, unknown_columns
 from elasticgnn.training.objective import class_weights
 from elasticgnn.training.selection_split import selection_split
-from elasticgnn.training.trained_model import missing_column, unknown_columns, unlike_training
+from elasticgnn.training.trained_model import unlike_training
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.candidates import Candidate

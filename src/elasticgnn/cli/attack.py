@@ -186,7 +186,7 @@ def read_targets(text: str | None, task: NodeTask, method: str, *, by_id: bool) 
     import torch
 
     from elasticgnn.attack.methods import VICTIM_METHODS
-    from elasticgnn.training.trained_model import node_names
+    from elasticgnn.training.known_columns import node_names
 
     if text is None:
         return None

@@ -14,6 +14,7 @@ import typer
 
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say, say_notes
+from elasticgnn.cli.task_files import read_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +85,7 @@ def certify_command(
     if output is not None:
         check_output(output, inputs=(model, data, features, labels))
     trained = TrainedModel.load(model)
-    given = read(trained, data, features, labels, data_root, layout)
+    given = read_for(trained, data, features, labels, data_root, layout)
     nodes, task = judged_nodes(given, trained), as_trained(given, trained)
     if len(nodes) == 0:
         raise ValueError("labels must name the class of some nodes, got none (use --labels)")
@@ -106,26 +107,6 @@ def certify_command(
         write(output, known, task, radius)
         facts["saved"] = str(output)
     report(facts, as_json)
-
-
-def read(
-    trained: TrainedModel,
-    data: str | None,
-    features: Path | None,
-    labels: Path | None,
-    data_root: Path | None,
-    layout: TableLayout,
-) -> NodeTask:
-    """The task to certify."""
-    from elasticgnn.cli.inspect import data_of
-    from elasticgnn.data import load, read_task
-
-    name = data or data_of(trained)
-    if Path(name).is_file():
-        return read_task(Path(name), features, labels, layout=layout)
-    if features is not None or labels is not None:
-        raise ValueError(f"features and labels must come with an edge file, got {name!r}")
-    return load(name, root=data_root)
 
 
 def as_trained(task: NodeTask, trained: TrainedModel) -> NodeTask:
@@ -186,7 +167,7 @@ def describe(
 def write(path: Path, known: Certificate, task: NodeTask, radius: int) -> None:
     """One row per node: its class, the bounds, and the largest certified radii (-1: none)."""
     from elasticgnn.files import write_whole
-    from elasticgnn.training.trained_model import node_names
+    from elasticgnn.training.known_columns import node_names
 
     added, removed = known.radii(radius)
     text = io.StringIO()

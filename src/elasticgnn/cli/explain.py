@@ -45,7 +45,7 @@ def explain(
     Exact: the model is asked again without each edge, and with each feature at its neutral value.
     Example: elasticgnn explain m.st edges.csv acc7 --features features.csv --plot acc7.png
     """
-    from elasticgnn.cli.predict import read
+    from elasticgnn.cli.task_files import read_for
     from elasticgnn.files import check_picture
     from elasticgnn.report.model.neighbourhood import save_explanation
     from elasticgnn.training import TrainedModel
@@ -55,7 +55,7 @@ def explain(
     if plot is not None:
         check_picture(plot, "plot")
     trained = TrainedModel.load(model)
-    task = read(edges, features, data_root, layout)
+    task = read_for(trained, edges, features, None, data_root, layout)
     say_notes(trained.with_known_columns(task).notes)
     known = explanation_of(trained, task, number_of(task, node), label)
     if plot is not None:
@@ -84,7 +84,7 @@ def explanation_of(
 
 def number_of(task: NodeTask, name: str) -> int:
     """The number of the node with this id."""
-    from elasticgnn.training.trained_model import node_names
+    from elasticgnn.training.known_columns import node_names
 
     names = node_names(task)
     if name not in names:

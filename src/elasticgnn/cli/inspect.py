@@ -12,6 +12,7 @@ import typer
 
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say
+from elasticgnn.cli.task_files import read_for
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from elasticgnn.attack.number_suspicion import NumberEdgeScores
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
-    from elasticgnn.data.own.targets import Target
     from elasticgnn.graph import Graph
     from elasticgnn.training import TrainedModel
 
@@ -80,10 +80,10 @@ def inspect(
     if drop:
         check_output(target, inputs=read_from)
     trained = TrainedModel.load(model)
-    kind: Target = "class" if trained.unit is None else "number"
-    clean, known = read(edges or data_of(trained), features, labels, data_root, layout, kind)
+    clean = read_for(trained, edges, features, labels, data_root, layout)
     flips = None if attack is None else load_perturbation(attack)
     task = clean if flips is None else flips.apply_to(clean)
+    known = known_nodes(clean, own=labels is not None)
     known = known if flips is None or flips.split is None else flips.split.train
     task, scores, notes = scored(trained, task, known)
     scores.without_worst(drop)  # refuses more edges than there are, before anything is written
@@ -96,6 +96,13 @@ def inspect(
     if drop:
         facts |= clean_up(scores, task, drop, target)
     report(facts, scores, task, trained, as_json)
+
+
+def known_nodes(task: NodeTask, *, own: bool) -> Tensor | None:
+    """The nodes whose class may be used: all those of one's own label file, or the training's."""
+    if own:
+        return task.labelled
+    return None if task.split is None else task.split.train
 
 
 def scored(
@@ -116,39 +123,6 @@ def scored(
     task = trained.prepared(task)  # refuses a task that the model does not fit
     notes = [*task.notes, *suspicion_notes(trained, task)]
     return task, score_edges(trained.model, task, known), notes
-
-
-def data_of(trained: TrainedModel) -> str:
-    """The name of the data set that the model was trained on."""
-    from elasticgnn.data import catalogue
-
-    name = trained.data.get("name", "")
-    if name not in catalogue():
-        raise ValueError("edges must be given for a model that was trained on own files, got none")
-    return name
-
-
-def read(
-    edges: str,
-    features: Path | None,
-    labels: Path | None,
-    data_root: Path | None,
-    layout: TableLayout | None = None,
-    target: Target = "class",
-) -> tuple[NodeTask, Tensor | None]:
-    """The task, and the nodes whose class may be used: all those of one's own label file."""
-    from elasticgnn.data import catalogue, load, read_task
-    from elasticgnn.data.own.layout import USUAL
-
-    if Path(edges).is_dir():
-        from elasticgnn.distributed import PartitionFolder
-
-        return PartitionFolder(edges).task(), None
-    if not Path(edges).exists() and edges in catalogue():
-        task = load(edges, root=data_root)
-        return task, task.split.train if task.split is not None else None
-    task = read_task(Path(edges), features, labels, target=target, layout=layout or USUAL)
-    return task, task.labelled if labels is not None else None
 
 
 def ranking(

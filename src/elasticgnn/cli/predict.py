@@ -13,6 +13,7 @@ import typer
 
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say, say_exactly, say_notes
+from elasticgnn.cli.task_files import read_for
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
@@ -52,7 +53,7 @@ def predict(
     if output is not None:
         check_output(output, inputs=(model, edges, features))
     trained = TrainedModel.load(model)
-    task = read(edges, features, data_root, layout)
+    task = read_for(trained, edges, features, None, data_root, layout)
     say_notes(trained.with_known_columns(task).notes)
     if trained.unit is not None:
         write_numbers(trained, task, coverage, output, as_json)
@@ -87,13 +88,15 @@ def write_numbers(
     """Prints or writes the numbers of a regression model with their intervals."""
     from elasticgnn.files import write_whole
 
-    rows = number_rows(trained, task, 0.9 if coverage is None else coverage)
+    asked = 0.9 if coverage is None else coverage
+    rows = number_rows(trained, task, asked)
     if as_json:
         say(json.dumps({"predictions": [finite(row) for row in rows]}))
     if output is not None:
         write_whole(output, as_csv(rows))
         if not as_json:
             say(f"{len(rows)} nodes written to {output}")
+            say(said_of_intervals(trained, asked))
     elif not as_json:
         say_exactly(as_csv(rows))
 
@@ -126,25 +129,6 @@ def finite(row: dict[str, object]) -> dict[str, object]:
     """The row with null for an interval without end, which JSON has no number for."""
     endless = (-math.inf, math.inf)
     return {name: None if value in endless else value for name, value in row.items()}
-
-
-def read(
-    edges: str,
-    features: Path | None,
-    data_root: Path | None,
-    layout: TableLayout | None = None,
-) -> NodeTask:
-    """The nodes to speak about, from files or by the name of a data set."""
-    from elasticgnn.data import catalogue, load, read_task
-    from elasticgnn.data.own.layout import USUAL
-
-    if Path(edges).is_dir():
-        from elasticgnn.distributed import PartitionFolder
-
-        return PartitionFolder(edges).task()
-    if not Path(edges).exists() and edges in catalogue():
-        return load(edges, root=data_root)
-    return read_task(Path(edges), features, layout=layout or USUAL)
 
 
 def table(task: NodeTask, trained: TrainedModel, prediction: Prediction) -> list[dict[str, object]]:
@@ -183,17 +167,44 @@ def add_sets(
     order = (-probability).argsort(1)
     for row, allowed, best in zip(rows, inside, order, strict=True):
         row["set"] = "|".join(trained.class_names[k] for k in best if allowed[k])
-    board = trained.facts.get("leaderboard") or {}
-    judged = ""
-    if board:
-        nodes, share = board["estimate"]["nodes"], board["coverage"]
-        judged = f"; sets for 90 % held the class of {100 * share:.1f} % of {nodes} nodes kept away"
-        judged += by_chance(board.get("coverage_range"))
+    few = too_few(scores, coverage)
     alone, none = (inside.sum(1) == 1).mean(), (inside.sum(1) == 0).mean()
-    return (
-        f"sets for {100 * coverage:g} %: {inside.sum(1).mean():.2f} classes on average, "
-        f"{100 * alone:.0f} % of nodes have one, {100 * none:.0f} % none{judged}"
+    sizes = (
+        f"{inside.sum(1).mean():.2f} classes on average, "
+        f"{100 * alone:.0f} % of nodes have one, {100 * none:.0f} % none"
     )
+    said = f"all classes, {few}" if few else sizes
+    return f"sets for {100 * coverage:g} %: {said}{kept_away(trained, 'sets', 'class')}"
+
+
+def said_of_intervals(trained: TrainedModel, coverage: float) -> str:
+    """How wide the intervals are, and how often those for 90 % held the number."""
+    from elasticgnn.training.tuning.calibration import threshold
+
+    few = too_few(trained.interval_scores, coverage)
+    half = threshold(trained.interval_scores, coverage)
+    said = f"without end, {few}" if few else f"{half:.4g} to either side"
+    return f"intervals for {100 * coverage:g} %: {said}{kept_away(trained, 'intervals', 'number')}"
+
+
+def too_few(scores: list[float], coverage: float) -> str:
+    """That so many scores of nodes held out cannot say what holds so often; empty if they can."""
+    from elasticgnn.training.tuning.calibration import threshold
+
+    if threshold(scores, coverage) < math.inf:
+        return ""
+    most = len(scores) / (len(scores) + 1)
+    return f"since {len(scores)} nodes held out tell of at most {100 * most:.4g} %"
+
+
+def kept_away(trained: TrainedModel, what: str, held: str) -> str:
+    """How often sets or intervals for 90 % held what they should; older files do not say."""
+    board = trained.facts.get("leaderboard")
+    if not board:
+        return ""
+    nodes, share = board["estimate"]["nodes"], board["coverage"]
+    said = f"; {what} for 90 % held the {held} of {100 * share:.1f} % of {nodes} nodes kept away"
+    return said + by_chance(board.get("coverage_range"))
 
 
 def by_chance(between: tuple[float, float] | None) -> str:

@@ -14,7 +14,6 @@ from elasticgnn.cli.say import say, say_notes
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
-    from elasticgnn.data.own.targets import Target
     from elasticgnn.training import TrainedModel
 
 STUDY_OPTIONS = ("results", "study", "attack", "quick")
@@ -110,14 +109,13 @@ def write_about_model(
     plot: Path | None,
 ) -> None:
     """The page of a model file on the nodes of a data set or of one's own files."""
-    from elasticgnn.cli.inspect import data_of, read
+    from elasticgnn.cli.task_files import read_for
     from elasticgnn.training import TrainedModel
 
     trained = TrainedModel.load(model)
     if trained.unit is not None and plot is not None:
         raise ValueError("--plot must be asked of a model of classes, got one of --target number")
-    kind: Target = "class" if trained.unit is None else "number"
-    task, _ = read(edges or data_of(trained), features, labels, data_root, layout, kind)
+    task = read_for(trained, edges, features, labels, data_root, layout)
     say_notes(trained.with_known_columns(task).notes)
     write_page_of(trained, task, output, plot)
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.data.own.targets import Target
+    from elasticgnn.training import TrainedModel
 
 
 PAPER_STRENGTH, OWN_STRENGTH = 3.0, 1.0  # both lambdas; unknown graphs are trusted less
@@ -31,6 +32,7 @@ def read(
     if edges is None:
         if features is not None or labels is not None:
             raise ValueError("--edges must be given with --features or --labels, got none")
+        refuse_layout(layout, data)
         if Path(data).suffix or Path(data).exists():
             raise ValueError(f"data must be the name of a data set, got a file: use --edges {data}")
         return load(data, root=data_root)
@@ -38,6 +40,56 @@ def read(
     if len(task.labelled) == 0:
         raise ValueError("labels must name the class of some nodes, got none (use --labels)")
     return task
+
+
+def read_for(
+    trained: TrainedModel,
+    edges: str | None,
+    features: Path | None,
+    labels: Path | None,
+    data_root: Path | None,
+    layout: TableLayout,
+) -> NodeTask:
+    """The nodes that a model is asked about: a partition folder, a data set by name, or own files.
+
+    Of own tables only the columns that the model knows are read as features.
+    """
+    from dataclasses import replace
+
+    from elasticgnn.data import catalogue, load, read_task
+
+    name = edges or data_of(trained)
+    looks_like_file = bool(Path(name).suffix) and name not in catalogue()
+    if Path(name).is_file() or (looks_like_file and not Path(name).is_dir()):
+        target: Target = "class" if trained.unit is None else "number"
+        layout = replace(layout, features=trained.feature_columns)
+        return read_task(Path(name), features, labels, target=target, layout=layout)
+    if features is not None or labels is not None:
+        raise ValueError(f"--features and --labels must come with a file of edges, got {name!r}")
+    refuse_layout(layout, name)
+    if Path(name).is_dir():
+        from elasticgnn.distributed import PartitionFolder
+
+        return PartitionFolder(name).task()
+    return load(name, root=data_root)
+
+
+def data_of(trained: TrainedModel) -> str:
+    """The name of the data set that the model was trained on."""
+    from elasticgnn.data import catalogue
+
+    name = trained.data.get("name", "")
+    if name not in catalogue():
+        raise ValueError("edges must be given for a model that was trained on own files, got none")
+    return name
+
+
+def refuse_layout(layout: TableLayout | None, data: str) -> None:
+    """Refuses names of columns where nothing is read from tables."""
+    from elasticgnn.data.own.layout import USUAL
+
+    if layout is not None and layout != USUAL:
+        raise ValueError(f"names of columns and an encoding must go with own files, got {data!r}")
 
 
 def attacked(task: NodeTask, flips: Path | None) -> NodeTask:

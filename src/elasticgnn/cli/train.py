@@ -151,10 +151,11 @@ def train(
     for path, name in ((output, "output"), (page, "report")):
         if path is not None:
             check_output(path, name, (edges, features, labels, attack))
+    asked_for = [option for option in context.params if is_given(context, option)]
     if Path(data).is_dir() and edges is None:
         if page is not None:
             raise ValueError("--report must be asked of `elasticgnn report` for a partition folder")
-        refuse_options([option for option in context.params if is_given(context, option)])
+        refuse_options(asked_for)
         return train_parts(
             Path(data),
             settings,
@@ -165,13 +166,15 @@ def train(
             output=output,
             as_json=as_json,
         )
-    check_alone(data, checkpoint)
+    check_alone(data, asked_for)
     layout = replace(layout, further=columns)
     task = read(data, edges, features, labels, data_root, target=kind_of_target, layout=layout)
     task = attacked(task if split is None else with_split_file(task, split, layout), attack)
     given = [option for option in SETTINGS if is_given(context, option)]
     if task.values is not None:
         refuse_settings(given, tune)
+        if class_weights == "balanced":
+            raise ValueError("--class-weights must go with classes, got --target number")
     if edges is not None and tune == "auto" and not given:
         asked = TuneRequest(minutes, metric, seed, splitting, weighted)
         train_tuned(task, asked, output, page, as_json)

@@ -69,14 +69,16 @@ def refuse_options(given: Sequence[str]) -> None:
             raise ValueError(f"{name} must be left out for a partition folder, got it")
 
 
-def check_alone(data: str, checkpoint: Path | None) -> None:
+def check_alone(data: str, options: Sequence[str]) -> None:
     """Refuses several processes, and a checkpoint, for what is not a partition folder."""
     from elasticgnn.distributed.launch import is_launched
 
     if is_launched():  # each would train all of it, and all would write the same file
         raise ValueError(f"data must be a partition folder for several processes, got {data}")
-    if checkpoint is not None:
-        raise ValueError(f"--checkpoint must be given with a partition folder, got {data}")
+    for option in options:
+        if option.startswith("checkpoint"):
+            name = option.replace("_", "-")
+            raise ValueError(f"--{name} must be given with a partition folder, got {data}")
 
 
 def progress_line(epochs: int) -> Any:

@@ -10,13 +10,14 @@ from torch import Tensor
 from elasticgnn.data import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
+from elasticgnn.training.known_columns import node_names
 from elasticgnn.training.occlusion import (
     FeatureEffect,
     Neighbourhood,
     feature_effects,
     neighbour_effects,
 )
-from elasticgnn.training.trained_model import TrainedModel, node_names
+from elasticgnn.training.trained_model import TrainedModel
 
 METHOD = (
     "occlusion, exact: the model is asked again without each edge to a neighbour, and with each of "

@@ -173,7 +173,7 @@ def find_ends(
             raise ValueError(
                 f"{edges.path}, column {edges.columns[axis]}: must name nodes of {feature_path}, "
                 f"got no id in common (the first is {short(str(ends[0]))!r}, "
-                f"there {short(str(place.ids[0]))!r})"
+                f"there {short(str(place.ids[0]))!r}; --id-column names the column of ids)"
             )
         where = f"{edges.path}, row {edges.line[row]}, column {edges.columns[axis]}"
         raise ValueError(

@@ -18,6 +18,7 @@ from elasticgnn.data.own.table import (
     open_parquet,
     plain_name,
     read_lines,
+    short,
 )
 from elasticgnn.data.own.text import table_ending
 
@@ -33,7 +34,7 @@ def read_feature_table(path: Path, layout: TableLayout = USUAL) -> FeatureRows:
     table = headed(table, looks_like_feature_header(table), (layout.id,))
     id_column = chosen(table, layout.id, IDS) or 0
     ids = id_array(id_cells(table, id_column))
-    found = features_beside(TextColumns(table), ids, id_column, layout)
+    found = features_beside(TextColumns(table), ids, id_column, table.width, layout)
     return with_notes(found, (*table.notes, *guessed_id(table, id_column, layout.id, IDS)))
 
 
@@ -44,15 +45,23 @@ def with_notes(found: FeatureRows, notes: tuple[str, ...]) -> FeatureRows:
     return replace(found, notes=(*notes, *found.notes)) if notes else found
 
 
-def features_beside(columns: Columns, ids: Ids, id_column: int, layout: TableLayout) -> FeatureRows:
-    """All columns but the id, and but the one that was named as the label."""
-    names = columns.names or ()
-    width = len(names) if columns.names else None
-    if width is None:
-        assert isinstance(columns, TextColumns)
-        width = columns.table.width
-    kept = [k for k in range(width) if k != id_column and names[k : k + 1] != (layout.label,)]
-    return feature_matrix(columns, ids, kept)
+def features_beside(
+    columns: Columns, ids: Ids, id_column: int, width: int, layout: TableLayout
+) -> FeatureRows:
+    """All columns but the id, those that were named for the labels, and those no model knows."""
+    names = columns.names
+    kept = [k for k in range(width) if k != id_column]
+    if names is None:
+        return feature_matrix(columns, ids, kept)
+    others = {plain_name(name).lower() for name in (layout.label, *layout.further) if name}
+    kept = [k for k in kept if names[k].lower() not in others]
+    wanted = set(names if layout.features is None else layout.features)
+    known = [k for k in kept if names[k] in wanted]
+    if not known or len(known) == len(kept):
+        return feature_matrix(columns, ids, kept)
+    strange = ", ".join(names[k] for k in kept if names[k] not in wanted)
+    note = f"feature columns the model does not know are left out: {short(strange)}"
+    return with_notes(feature_matrix(columns, ids, known), (note,))
 
 
 def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
@@ -83,21 +92,11 @@ def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
     columns = ArrowColumns(path, content, plain.line + has_header)
     columns.names = header if has_header else None
     try:
-        found = matrix_of(columns, ids, id_column, len(header), layout)
+        found = features_beside(columns, ids, id_column, len(header), layout)
     except ValueError:  # the careful reader says what is wrong, and in which row
         return None
     table = Table(path, columns.names, [], [])
     return with_notes(found, (*guessed_id(table, id_column, layout.id, IDS),))
-
-
-def matrix_of(
-    columns: ArrowColumns, ids: Ids, id_column: int, width: int, layout: TableLayout
-) -> FeatureRows:
-    """All columns but the id, and but the one that was named as the label."""
-    label = (layout.label,)
-    names = columns.names or ()
-    kept = [k for k in range(width) if k != id_column and names[k : k + 1] != label]
-    return feature_matrix(columns, ids, kept)
 
 
 def parquet_features(path: Path, layout: TableLayout) -> FeatureRows:
@@ -112,7 +111,7 @@ def parquet_features(path: Path, layout: TableLayout) -> FeatureRows:
         rows = [[text] for text in columns.words(id_column)]
         table = Table(path, (header[id_column],), rows, range(1, len(rows) + 1))
         ids = id_array(id_cells(table, 0))
-    found = matrix_of(columns, ids, id_column, len(header), layout)
+    found = features_beside(columns, ids, id_column, len(header), layout)
     return with_notes(found, (*guessed_id(named, id_column, layout.id, IDS),))
 
 

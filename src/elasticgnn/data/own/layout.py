@@ -15,7 +15,8 @@ from elasticgnn.data.own.table import Table, plain_name, short, with_header
 class TableLayout:
     """Names of columns: both ends and the weight of an edge, a node's id, its label; the encoding
     of text files. What is None is found by the usual names. further: columns of the label file
-    that are kept as they are, for splits, groups or times."""
+    that are kept as they are, for splits, groups or times. features: the only columns that are
+    features, for a model that knows its own."""
 
     source: str | None = None
     target: str | None = None
@@ -24,6 +25,7 @@ class TableLayout:
     label: str | None = None
     encoding: str | None = None
     further: tuple[str, ...] = ()
+    features: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.encoding is not None:

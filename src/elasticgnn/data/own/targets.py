@@ -173,7 +173,8 @@ def labelled_nodes(labels: LabelRows, place: IdIndex, node_path: Path) -> NDArra
     if int(found.max()) < 0:
         raise ValueError(
             f"{labels.path} must label nodes of {node_path}, got no id in common "
-            f"(the first is {short(str(labels.ids[0]))!r}, there {short(str(place.ids[0]))!r})"
+            f"(the first is {short(str(labels.ids[0]))!r}, there {short(str(place.ids[0]))!r}; "
+            "--id-column names the column of ids)"
         )
     row = int(np.argmin(found))
     raise ValueError(
