@@ -131,37 +131,37 @@ def load_model(path: Path) -> TrainedModel:
     about, state = read_model_file(path)
     try:
         check_description(about)
-        settings = ModelSettings(**about["settings"])
-        names = tuple(str(name) for name in about["class_names"])
-        num_features, nodes = int(about["num_features"]), about["nodes"]
-        columns = about.get("feature_names")
-        steps = about.get("preparation")
-        preparation = None if steps is None else Preparation(*map(tuple, steps.values()))
-        temperature = float(about.get("temperature", 1.0))
-        unit = about.get("unit")
-        unit = None if unit is None else (float(unit[0]), float(unit[1]))
-        outputs, members = len(names) if unit is None else 1, int(about.get("members", 1))
-        hops = int(about.get("hops", 0))
-        shape = Shape(settings, num_features, outputs, members, unit is not None, hops)
-        check_state(shape, state)
-        with torch.random.fork_rng(devices=[]):  # weights are drawn, and then replaced
-            model = shape.build()
-        model.load_state_dict(state)
-        facts = {**about["facts"], "versions": json.dumps(about["versions"])}
-        data = dict(about["data"])
-        parts = (nodes, columns, about.get("fill"), about.get("bias"))
-        known, columns, fill, bias = (None if part is None else tuple(part) for part in parts)
-        categories = tuple(about.get("categories", ()))
+        return described_model(about, state)
     except (*WRONG, ValueError) as error:
         reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise ValueError(f"{path} must be a whole model file, got {reason}") from None
-    model.eval()
-    kept = TrainedModel(model, settings, names, num_features, data, known, facts, columns)
+
+
+def described_model(about: dict[str, Any], state: State) -> TrainedModel:
+    """The model that a checked description and its weights make."""
+    settings = ModelSettings(**about["settings"])
+    names, num_features = tuple(map(str, about["class_names"])), int(about["num_features"])
+    unit = about.get("unit")
+    unit = None if unit is None else (float(unit[0]), float(unit[1]))
+    outputs, members = len(names) if unit is None else 1, int(about.get("members", 1))
+    hops = int(about.get("hops", 0))
+    shape = Shape(settings, num_features, outputs, members, unit is not None, hops)
+    check_state(shape, state)
+    with torch.random.fork_rng(devices=[]):  # weights are drawn, and then replaced
+        model = shape.build()
+    model.load_state_dict(state)
+    facts = {**about["facts"], "versions": json.dumps(about["versions"])}
+    steps = about.get("preparation")
+    parts = (about["nodes"], about.get("feature_names"), about.get("fill"), about.get("bias"))
+    nodes, columns, fill, bias = (None if part is None else tuple(part) for part in parts)
+    trained = TrainedModel(
+        model.eval(), settings, names, num_features, dict(about["data"]), nodes, facts, columns
+    )
     return replace(
-        kept,
-        preparation=preparation,
-        temperature=temperature,
-        categories=categories,
+        trained,
+        preparation=None if steps is None else Preparation(*map(tuple, steps.values())),
+        temperature=float(about.get("temperature", 1.0)),
+        categories=tuple(about.get("categories", ())),
         fill=fill,
         bias=bias,
         unit=unit,
