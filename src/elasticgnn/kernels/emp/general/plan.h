@@ -35,12 +35,13 @@ struct Blocks {
 template <class T>
 struct Plan {
   const EmpProblem<T>* problem;
-  std::int64_t* first_edge;  // (n + 1): first edge whose tail is >= i
+  std::int64_t* first_edge;  // (n + 1): first edge whose tail is >= i (make_plan)
   T* slot_weight;            // (2m), or null: all weights are 1
   T* total_weight;           // (n), or null
-  Blocks by_slot, by_tail, by_head;
+  Blocks by_slot;
+  Blocks by_tail, by_head;  // (make_plan)
   int threads;
-  bool is_local;  // few nodes have edges that start at a node of another thread
+  bool is_local;  // few nodes have edges that start at a node of another thread (make_plan)
 
   std::int64_t row() const { return problem->runs * problem->width; }
 };
@@ -141,18 +142,39 @@ bool all_ones(const T* weight, std::int64_t size) {
   return others == 0;
 }
 
-// `weighted` decides the layout, so it is asked for before the memory is.
+// What sweeps over the slots need. `weighted` decides the layout, so it is asked for before the
+// memory is.
 template <class T>
-Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
+Plan<T> make_slot_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
   Plan<T> plan{};
   const std::int64_t n = problem.num_nodes;
   plan.problem = &problem;
-  plan.first_edge = arena.take<std::int64_t>(n + 1);
   plan.slot_weight = weighted ? arena.take<T>(2 * problem.num_edges) : nullptr;
   plan.total_weight = weighted ? arena.take<T>(n) : nullptr;
   const std::int64_t work = (2 * problem.num_edges + 3 * n) * (plan.row() + 8);
   const std::int64_t worth = tuning.work_per_thread, useful = work / worth < 1 ? 1 : work / worth;
   plan.threads = int(useful < problem.threads ? useful : problem.threads);
+  if (arena.base == nullptr) return plan;
+
+  if (weighted) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      T sum = 0;
+      for (std::int64_t p = problem.start[i]; p < problem.start[i + 1]; ++p)
+        sum += plan.slot_weight[p] = problem.weight[problem.edge[p]];
+      plan.total_weight[i] = sum;
+    }
+  }
+  const auto* start = problem.start;
+  plan.by_slot = balance(n, [=](std::int64_t i) { return start[i]; });
+  return plan;
+}
+
+// The same, and which slots are those of tails.
+template <class T>
+Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
+  Plan<T> plan = make_slot_plan(problem, weighted, arena);
+  const std::int64_t n = problem.num_nodes;
+  plan.first_edge = arena.take<std::int64_t>(n + 1);
   if (arena.base == nullptr) return plan;
 
   std::int64_t edges = 0;
@@ -167,17 +189,8 @@ Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
     edges += problem.start[i + 1] - low;
   }
   plan.first_edge[n] = edges;
-  if (weighted) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      T sum = 0;
-      for (std::int64_t p = problem.start[i]; p < problem.start[i + 1]; ++p)
-        sum += plan.slot_weight[p] = problem.weight[problem.edge[p]];
-      plan.total_weight[i] = sum;
-    }
-  }
   const auto* start = problem.start;
   const auto* first = plan.first_edge;
-  plan.by_slot = balance(n, [=](std::int64_t i) { return start[i]; });
   plan.by_tail = balance(n, [=](std::int64_t i) { return first[i]; });
   plan.by_head = balance(n, [=](std::int64_t i) { return start[i] - first[i]; });
   const Tables<T> g(plan);

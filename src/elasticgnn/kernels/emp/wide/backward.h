@@ -60,22 +60,27 @@ struct WideBackwardLoops {
     const auto renew = [&](std::int64_t e, const T* own, const T* other, T* here,
                            Vectors& h) ELASTICGNN_INLINE_LAMBDA {
       const Vec w = P::splat(weight ? weight[e] : T(1));
-      for (int v = 0; v < row.count(); ++v) h[v] = w * (row.load(own, v) - row.load(other, v));
+      row.each([&](int v) ELASTICGNN_INLINE_LAMBDA {
+        h[v] = w * (row.load(own, v) - row.load(other, v));
+      });
       if (step.reads(changed, e))
-        for (int v = 0; v < row.count(); ++v) h[v] += row.load(here, v);
+        row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { h[v] += row.load(here, v); });
       if (mask[e]) {
         Vec products{};
-        for (int v = 0; v < row.count(); ++v) products += row.load_given(from, v) * h[v];
+        row.each([&](int v)
+                     ELASTICGNN_INLINE_LAMBDA { products += row.load_given(from, v) * h[v]; });
         const Vec along = P::splat(padded.fold(products) * square),
                   factor = P::splat(from[row.width]);
-        for (int v = 0; v < row.count(); ++v)
+        row.each([&](int v) ELASTICGNN_INLINE_LAMBDA {
           h[v] = factor * (h[v] - along * row.load_given(from, v));
+        });
         from += row.width + 1;
         ++count;
         if (step.is_lazy) {
           changed[e] = 1;
-          for (int v = 0; v < row.count(); ++v)
+          row.each([&](int v) ELASTICGNN_INLINE_LAMBDA {
             row.store(here, v, h[v] - w * (row.load(own, v) - row.load(other, v)));
+          });
         }
       }
       return P::splat(1);
@@ -107,10 +112,15 @@ struct WideBackwardLoops {
     const Tables<T> t(plan);
     const std::int64_t stride = row.stride();
     const T own_share = 1 - problem.gamma[0], smoothing = problem.smoothing[0];
+    const bool ahead = t.far_nodes && row.prefetches_nodes();
     for (std::int64_t i = low; i < high; ++i) {
       const T s = t.scale[i], total = t.total(i), back = -problem.gamma[0] * (s * s);
       T *const out = pairs.read(i), *const bar = out + stride, *const own = g + i * stride;
       const T* const mine = share + i * stride;
+      if (ahead) {
+        row.prefetch(own + kNodesAhead * stride, stride);
+        row.prefetch(pairs.read(i + kNodesAhead), 2 * stride);
+      }
       row.gather_node(t, share, i, t.far_nodes, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
         const Vec value =
             own_share * row.load(own, v) + smoothing * (sum - total * row.load(mine, v));
@@ -164,7 +174,7 @@ std::size_t wide_backward_rows(const EmpProblem<T>& problem, const WideBackward<
   using Loops = WideBackwardLoops<Row, T>;
   using Vec = typename Row::Vec;
   Arena arena{scratch};
-  const Plan<T> plan = make_plan(problem, weighted, arena);
+  const Plan<T> plan = make_slot_plan(problem, weighted, arena);
   const std::int64_t rows = problem.num_nodes * row.stride();
   T *const g = arena.take<T>(rows), *const share = arena.take<T>(rows);
   T* const dual = arena.take<T>(problem.num_edges * row.stride());

@@ -50,13 +50,19 @@ struct WideForwardLoops {
     const std::int64_t stride = row.stride();
     const T gamma = problem.gamma[0], smoothing = problem.smoothing[0];
     const T* const in = this->in;
-    const bool far = g.far_nodes;
+    const bool far = g.far_nodes, ahead = far && row.prefetches_nodes();
     for (std::int64_t i = low; i < high; ++i) {
       const T s = g.scale[i], share = smoothing * (s * s);
       const Vec near = P::splat(1 - gamma - share * g.total(i)), others = P::splat(share),
                 back = P::splat(gamma * (s * s)), beta = P::splat(problem.beta[0]);
       const T *const from = in + i * stride, *const own = u + i * stride;
       T *const to = y + i * stride, *const read = pairs.read(i), *const q = read + stride;
+      if (ahead) {
+        row.prefetch(from + kNodesAhead * stride, stride);
+        row.prefetch(own + kNodesAhead * stride, stride);
+        row.prefetch(to + kNodesAhead * stride, stride);
+        row.prefetch(pairs.read(i + kNodesAhead), 2 * stride);
+      }
       row.gather_node(g, u, i, far, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
         const Vec value = row.load(from, v) + near * row.load(own, v) + others * sum;
         row.store(to, v, value);
@@ -87,7 +93,7 @@ struct WideForwardLoops {
     const auto save = [&](std::int64_t e, Vectors& z, T factor) ELASTICGNN_INLINE_LAMBDA {
       mask[e] = factor < 1;
       if (!(factor < 1)) return;  // padding behind the row is overwritten by what follows
-      for (int v = 0; v < row.count(); ++v) row.store(saved, v, z[v]);
+      row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { row.store(saved, v, z[v]); });
       saved[row.width] = factor;
       saved += row.width + 1;
     };
@@ -102,17 +108,19 @@ struct WideForwardLoops {
         else squares += value * value;
       };
       if (step.reads(changed, e))
-        for (int v = 0; v < row.count(); ++v)
+        row.each([&](int v) ELASTICGNN_INLINE_LAMBDA {
           climb(v, row.load(here, v) + (row.load(own, v) - row.load(other, v)));
+        });
       else
-        for (int v = 0; v < row.count(); ++v) climb(v, row.load(own, v) - row.load(other, v));
+        row.each([&](int v)
+                     ELASTICGNN_INLINE_LAMBDA { climb(v, row.load(own, v) - row.load(other, v)); });
       if constexpr (Row::S != Shape::box) {
         if (Lazy && padded.fold(squares + more) <= inside) {
           if constexpr (Save) mask[e] = 0;
           return w;
         }
         const Vec factor = Proj::shrink(sizes, padded, squares + more);
-        for (int v = 0; v < row.count(); ++v) z[v] *= factor;
+        row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { z[v] *= factor; });
         if constexpr (Save) save(e, z, factor[0]);
         if (Lazy && factor[0] < 1) changed[e] = 1, ++count, store_change(row, here, own, other, z);
       }

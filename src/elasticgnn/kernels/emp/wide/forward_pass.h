@@ -13,7 +13,7 @@ std::size_t wide_forward_rows(const EmpProblem<T>& problem, const WideForward<T>
   using Loops = WideForwardLoops<Row, T>;
   using Vec = typename Row::Vec;
   Arena arena{scratch};
-  const Plan<T> plan = make_plan(problem, weighted, arena);
+  const Plan<T> plan = make_slot_plan(problem, weighted, arena);
   const std::int64_t rows = problem.num_nodes * row.stride();
   T *const u = arena.take<T>(rows), *const y = arena.take<T>(rows), *const in = arena.take<T>(rows);
   T* const dual = arena.take<T>(problem.num_edges * row.stride());

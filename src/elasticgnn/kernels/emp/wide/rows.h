@@ -1,6 +1,8 @@
 // Rows of N vectors, or of any number (N = 0), padded with zeros to whole vectors.
 #pragma once
 
+#include <utility>
+
 #include "emp/general/rows.h"
 #include "emp/wide/problem.h"
 #include "threads/steps.h"
@@ -42,6 +44,14 @@ struct WideRow {
         tail(int(width_ - std::int64_t(open_count - 1) * L)),
         width(width_) {}
   ELASTICGNN_INLINE int count() const { return N ? N : open_count; }
+  // body(v) for every vector of a row. Their number is unrolled here and not by the compiler, which
+  // does it too late to keep an array of them in registers.
+  template <class Body>
+  ELASTICGNN_INLINE void each(const Body& body) const {
+    if constexpr (N > 0) unrolled(body, std::make_integer_sequence<int, N>{});
+    else
+      for (int v = 0; v < open_count; ++v) body(v);
+  }
   ELASTICGNN_INLINE std::int64_t stride() const { return std::int64_t(count()) * L; }
   R padded() const { return R(1, stride()); }
   std::int64_t bytes() const { return stride() * std::int64_t(sizeof(T)); }
@@ -51,6 +61,9 @@ struct WideRow {
   bool streams(std::int64_t rows) const {
     return bytes() % 64 == 0 && bytes() >= 256 && rows * bytes() > tuning.shared_cache_bytes;
   }
+  // Whether a sweep over nodes prefetches its streams too, the tables of slots and the rows of the
+  // next nodes: rows of one line have no time for it, and the hardware follows long ones.
+  bool prefetches_nodes() const { return bytes() > 64 && bytes() < 256; }
   // Of the caller's rows, which are not padded.
   ELASTICGNN_INLINE Vec load_given(const T* row, int v) const {
     return v + 1 < count() ? P::load(row + v * L) : P::load(row + v * L, tail);
@@ -62,6 +75,11 @@ struct WideRow {
   ELASTICGNN_INLINE static Vec load(const T* row, int v) { return P::load(row + v * L); }
   ELASTICGNN_INLINE static void store(T* row, int v, Vec value) { P::store(row + v * L, value); }
   ELASTICGNN_INLINE static void stream(T* row, int v, Vec value) { P::stream(row + v * L, value); }
+
+  template <class Body, int... V>
+  ELASTICGNN_INLINE static void unrolled(const Body& body, std::integer_sequence<int, V...>) {
+    (body(V), ...);
+  }
 
   static ELASTICGNN_INLINE void prefetch(const T* row, std::int64_t numbers) {
     constexpr std::int64_t kLine = 64 / sizeof(T), kMost = 16 * kLine;
@@ -79,21 +97,30 @@ struct WideRow {
                        last_slot = g.last_slot;
     const std::int32_t* const column = g.column;
     const T* const weight = g.slot_weight;
+    const bool streams_ahead = far && prefetches_nodes();
     constexpr int kChains = C == 1 ? 2 : 1;  // a single sum would wait for itself
     Vec total[C * kChains] = {};
     const auto row_at = [&](std::int64_t p) ELASTICGNN_INLINE_LAMBDA {
       if (far)
         prefetch(from + column[p + ahead < last_slot ? p + ahead : last_slot] * stride, C * L);
+      if (streams_ahead) {
+        __builtin_prefetch(column + p + kSlotsAhead);
+        if (weight) __builtin_prefetch(weight + p + kSlotsAhead);
+      }
       return from + column[p] * stride;
     };
+    std::int64_t p = first;
     if (weight) {
-      for (std::int64_t p = first; p < last; ++p) {
+      if constexpr (kChains == 2)
+        for (; p + 2 <= last; p += 2) {
+          const T *const even = row_at(p), *const odd = row_at(p + 1);
+          total[0] += weight[p] * load(even, 0), total[1] += weight[p + 1] * load(odd, 0);
+        }
+      for (; p < last; ++p) {
         const T* const other = row_at(p);
-        const Vec w = P::splat(weight[p]);
-        for (int c = 0; c < C; ++c) total[c] += w * load(other, c);
+        for (int c = 0; c < C; ++c) total[c] += weight[p] * load(other, c);
       }
     } else {
-      std::int64_t p = first;
       if constexpr (kChains == 2)
         for (; p + 2 <= last; p += 2) {
           const T *const even = row_at(p), *const odd = row_at(p + 1);
@@ -103,8 +130,8 @@ struct WideRow {
         const T* const other = row_at(p);
         for (int c = 0; c < C; ++c) total[c] += load(other, c);
       }
-      if constexpr (kChains == 2) total[0] += total[1];
     }
+    if constexpr (kChains == 2) total[0] += total[1];
     for (int c = 0; c < C; ++c) sum[c] = total[c];
   }
 

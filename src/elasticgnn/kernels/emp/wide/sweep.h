@@ -40,7 +40,7 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
   for (std::int64_t e = first; e < last;) {
     const std::int64_t t = tail[e];
     T *const own = pair + 2 * t * stride, *const own_sum = own + stride;
-    for (int v = 0; v < row.count(); ++v) sum[v] = row.load(own_sum, v);
+    row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { sum[v] = row.load(own_sum, v); });
     do {
       if (far) {
         const std::int64_t next = head[e + ahead < last_edge ? e + ahead : last_edge];
@@ -49,17 +49,16 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
       T* const other = pair + 2 * std::int64_t(head[e]) * stride;
       T *const other_sum = other + stride, *const here = dual + e * stride;
       const Vec w = renew(e, own, other, here, z);
-      if (past_caches)
-        for (int v = 0; v < row.count(); ++v) row.stream(here, v, z[v]);
+      if (past_caches) row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { row.stream(here, v, z[v]); });
       else if (stores_all)
-        for (int v = 0; v < row.count(); ++v) row.store(here, v, z[v]);
-      for (int v = 0; v < row.count(); ++v) {
+        row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { row.store(here, v, z[v]); });
+      row.each([&](int v) ELASTICGNN_INLINE_LAMBDA {
         const Vec part = w * z[v];
         sum[v] += part;
         row.store(other_sum, v, row.load(other_sum, v) - part);
-      }
+      });
     } while (++e < last && tail[e] == t);
-    for (int v = 0; v < row.count(); ++v) row.store(own_sum, v, sum[v]);
+    row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { row.store(own_sum, v, sum[v]); });
   }
   if (past_caches) Row::P::finish_streams();
 }
@@ -68,8 +67,9 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
 template <class Row, class T>
 ELASTICGNN_INLINE void store_change(const Row& row, T* here, const T* own, const T* other,
                                     typename Row::Vectors& z) {
-  for (int v = 0; v < row.count(); ++v)
+  row.each([&](int v) ELASTICGNN_INLINE_LAMBDA {
     row.store(here, v, z[v] - (row.load(own, v) - row.load(other, v)));
+  });
 }
 
 }  // namespace
