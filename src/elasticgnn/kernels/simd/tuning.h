@@ -7,10 +7,11 @@
 
 namespace elasticgnn {
 
-// What a sweep of the wide loops over the nodes prefetches where rows are longer than a line and
-// shorter than four (python benchmarks/bench_wide.py: dense and hubs gain at d = 40, d = 128 and
-// rows of one line lose).
+// What a sweep of the wide loops over the nodes prefetches beside the rows that it gathers, and
+// between which lengths of rows (python benchmarks/bench_wide.py: dense and hubs gain at d = 40;
+// d = 16 and d = 128 lose).
 constexpr std::int64_t kSlotsAhead = 256, kNodesAhead = 2;
+constexpr std::int64_t kBytesAboveForNodes = 64, kBytesBelowForNodes = 256;
 
 struct Tuning {
   // A core's own cache (L2). Rows of nodes are prefetched beyond 3/4 of it where the dual streams

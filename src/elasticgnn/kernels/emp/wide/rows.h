@@ -63,7 +63,9 @@ struct WideRow {
   }
   // Whether a sweep over nodes prefetches its streams too, the tables of slots and the rows of the
   // next nodes: rows of one line have no time for it, and the hardware follows long ones.
-  bool prefetches_nodes() const { return bytes() > 64 && bytes() < 256; }
+  bool prefetches_nodes() const {
+    return bytes() > kBytesAboveForNodes && bytes() < kBytesBelowForNodes;
+  }
   // Of the caller's rows, which are not padded.
   ELASTICGNN_INLINE Vec load_given(const T* row, int v) const {
     return v + 1 < count() ? P::load(row + v * L) : P::load(row + v * L, tail);
