@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import time
 import tomllib
 from collections.abc import Iterable
@@ -110,6 +111,13 @@ def wait(jobs: dict[str, subprocess.Popen[bytes]]) -> None:
         sys.exit(f"{name} could not be installed: all of the log is in {LOGS / name}.log")
 
 
+def word_on_loops(installed: Path) -> str | None:
+    """What to say where the package came without compiled loops, which is no failure: it works."""
+    if any((installed / "elasticgnn" / "kernels").glob("_native*")):
+        return None
+    return f"no loops were compiled: plain torch is used, slowly; why is in {LOGS / 'loops.log'}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("extra")
@@ -124,6 +132,9 @@ def main() -> None:
     loops = start("loops", [*PIP, "--no-deps", *build, "--editable", "."])
     wait({"libraries": start("libraries", PIP + listed, **newer_pip()), "loops": loops})
     print(f"installed in {time.monotonic() - began:.0f} s", flush=True)
+    word = word_on_loops(Path(sysconfig.get_path("platlib")))
+    if word is not None:
+        print(f"warning: {word}", flush=True)
 
 
 if __name__ == "__main__":
