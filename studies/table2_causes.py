@@ -1,6 +1,6 @@
 """Why cells of Table 2 differ from the published ones: trained again with something changed.
 
-    python studies/table2_causes.py results/table2_causes.json [--only polblogs ...]
+    python studies/table2_causes.py results/table2_causes.json [--only polblogs ...] [--models l1]
 
 Every cell of table 2 that is above or below the paper is trained again with ten seeds and
 
@@ -107,14 +107,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--models", nargs="*", default=[])
     given = parser.parse_args()
     torch.set_num_threads(1)
     rows = json.loads(given.output.read_text())["rows"] if given.output.exists() else []
     spec = load_spec("table2")
     for entry in build_table(spec, RESULTS).entries:
         cell = entry.cell
-        if entry.verdict not in ("above", "below") or (
-            given.only and cell.dataset not in given.only
+        if entry.verdict not in ("above", "below"):
+            continue
+        if (given.only and cell.dataset not in given.only) or (
+            given.models and cell.model not in given.models
         ):
             continue
         key = {"dataset": cell.dataset, "level": cell.level, "model": cell.model}
