@@ -403,5 +403,5 @@ def test_ids_that_are_written_in_two_ways_are_shown_side_by_side(tmp_path, reade
     paths = write(
         tmp_path, edges="source,target\n1.0,2.0\n2.0,3.0\n", labels="id,label\n1,a\n2,b\n"
     )
-    with pytest.raises(ValueError, match="is '1', there '1.0'; --id-column"):
+    with pytest.raises(ValueError, match=r"is '1', there '1.0'; --id-column"):
         read_task(paths["edges"], labels=paths["labels"])
