@@ -186,7 +186,7 @@ ODD = {
         "labels", "id,label\nann,a\nbob,b\ncy,NA\ndan,?\n", True
     ),
     "an extra column": odd(
-        "labels", "id,label,year\nann,a,1\nbob,b,2\n", "columns not used: 'year'"
+        "labels", "id,label,year\nann,a,1\nbob,b,2\n", "columns not used as labels: 'year'"
     ),
     "numbers for classes": odd("labels", "id,label\nann,0\nbob,1\ncy,1.0\n", "are one class"),
 }

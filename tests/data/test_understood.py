@@ -55,7 +55,7 @@ def test_classes_among_the_features_are_no_feature(tmp_path):
 def test_further_columns_of_labels_are_said(tmp_path):
     labels = "id,label,year\np1,a,1999\np2,b,2000\n"
     task = read_task(**write(tmp_path, edges=EDGES, labels=labels))
-    assert "labels.csv: columns not used: 'year'" in task.notes
+    assert "labels.csv: columns not used as labels: 'year'" in task.notes
 
 
 def test_several_classes_in_one_cell_are_said(tmp_path):

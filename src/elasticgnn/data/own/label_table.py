@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 LABELS = ("label", "class", "y", "target", "category", "value")
+AS_LABELS = " as labels"  # one table may hold the features too
 SPELLINGS = tuple(form for name in LABELS for form in (name, name.title(), name.upper()))
 
 
@@ -60,7 +61,7 @@ def read_label_table(path: Path, layout: TableLayout = USUAL) -> LabelRows:
         (
             *table.notes,
             *guessed_id(table, id_column, layout.id, IDS),
-            *unused_columns(table, used),
+            *unused_columns(table, used, AS_LABELS),
         ),
         {name: [cells[k] for cells in table.rows] for name, k in further.items()},
     )
@@ -117,7 +118,7 @@ def labels_of_columns(
         range(first_row, first_row + len(codes)),
         table.column_name(label),
         table.column_name(place),
-        unused_columns(table, {place, label}),
+        unused_columns(table, {place, label}, AS_LABELS),
         {},
     )
 

@@ -89,14 +89,17 @@ def guessed_id(table: Table, position: int, asked: str | None, names: tuple[str,
     return [f"{table.path.name}: {said}"]
 
 
-def unused_columns(table: Table, used: set[int | None]) -> tuple[str, ...]:
-    """A note that names the columns nobody asked for, the first few of them."""
+def unused_columns(table: Table, used: set[int | None], purpose: str = "") -> tuple[str, ...]:
+    """A note that names the columns nobody asked for, the first few of them.
+
+    purpose: what they are not used for, where the table may serve another one too.
+    """
     unused = [position for position in range(table.width) if position not in used]
     if not unused:
         return ()
     names = ", ".join(table.column_name(position) for position in unused[:5])
     more = f" and {len(unused) - 5} more" if len(unused) > 5 else ""
-    return (f"{table.path.name}: columns not used: {names}{more}",)
+    return (f"{table.path.name}: columns not used{purpose}: {names}{more}",)
 
 
 def unused_attributes(
