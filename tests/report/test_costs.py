@@ -5,6 +5,11 @@ import json
 from elasticgnn.report.costs import COSTS, with_costs
 
 RECORD = {
+    "spent": [
+        {"study": "table1", "runs": 100, "processor_hours": 9.0},
+        {"study": "table2", "runs": 20, "processor_hours": 0.5},
+        {"study": "table2", "runs": 30, "processor_hours": 0.75},
+    ],
     "left": [
         {"study": "table1", "group": "cora 0 gat", "left": 60, "hours_left": 0.5},
         {"study": "table1", "group": "cora 0 sage", "left": 3, "hours_left": 0.25},
@@ -31,6 +36,7 @@ def test_hours_are_summed_by_study_and_data_set(tmp_path):
     assert text.endswith(" after")
     assert " old " not in text
     assert "Left: 73 trainings, 2.8 processor hours." in text
+    assert "Table 2 took, by the storages that are recorded, 1.2 processor hours for 50" in text
     assert "| table1 | cora | 63 | 0.75 |" in text
     assert "| table2 | cora | 10 | 2.00 |" in text
     assert "60 processor minutes, 30 minutes on two cores, from 64 trainings" in text

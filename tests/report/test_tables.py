@@ -320,3 +320,7 @@ def test_a_search_of_another_space_is_told_apart(results):
     assert "present space" not in text
     other = replace(table, entries=(replace(entry, result=changed),))
     assert "not of the study's present space" in with_searched("".join(SEARCHED), [other])
+    timed = [replace(run, processor_seconds=1800.0) for run in entry.result.runs]
+    other = replace(table, entries=(replace(entry, result=replace(changed, runs=tuple(timed))),))
+    said = "Together 10 trainings, at the seconds above 5.0 processor hours for 10 of them."
+    assert said in with_searched("".join(SEARCHED), [other])

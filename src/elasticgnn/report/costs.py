@@ -27,6 +27,11 @@ def cost_parts(record: dict[str, Any]) -> list[str]:
     rows = record["left"]
     hours, trainings = total(rows, "hours_left"), sum(row["left"] for row in rows)
     parts = [f"Left: {trainings} trainings, {hours:.1f} processor hours."]
+    spent = [row for row in record.get("spent", []) if row["study"] == "table2"]
+    if spent:
+        runs, spent_hours = sum(row["runs"] for row in spent), total(spent, "processor_hours")
+        took = f"{spent_hours:.1f} processor hours for {runs} trainings"
+        parts.append(f"Table 2 took, by the storages that are recorded, {took}.")
     lines = [["study", "data set", "trainings left", "processor hours"]]
     for study, dataset in dict.fromkeys((row["study"], name_of(row)) for row in rows):
         own = [row for row in rows if (row["study"], name_of(row)) == (study, dataset)]

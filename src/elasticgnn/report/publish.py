@@ -78,7 +78,8 @@ def with_searched(text: str, tables: Sequence[Table]) -> str:
     head, _, rest = text.partition(begin)
     lines = [searched_line(table, e) for e in table.entries if is_searched(e)]
     count = f"{len(lines)} of {len(table.entries)} cells:"
-    return f"{head}{begin}\n\n{count}\n\n" + "\n".join(lines) + f"\n\n{end}{rest.partition(end)[2]}"
+    parts = (begin, count, "\n".join(lines), searched_cost(table), end)
+    return head + "\n\n".join(parts) + rest.partition(end)[2]
 
 
 def is_searched(entry: Entry) -> bool:
@@ -91,9 +92,8 @@ def searched_line(table: Table, entry: Entry) -> str:
     assert entry.result is not None
     tried = entry.result.candidates
     trainings = sum(candidate.runs for candidate in tried)
-    times = [run.processor_seconds for run in entry.result.runs]
-    known = [seconds for seconds in times if seconds is not None]
-    each = f", {sum(known) / len(known):.1f} processor seconds each" if known else ""
+    mean = mean_seconds(entry)
+    each = "" if mean is None else f", {mean:.1f} processor seconds each"
     space, rule = len(table.spec.model(entry.cell.model).settings), entry.result.rule
     settings = f"{len(tried)} settings"
     if rule is not None and len(tried) < space:
@@ -101,6 +101,29 @@ def searched_line(table: Table, entry: Entry) -> str:
     what = f"{entry.result.search}, {settings}, {trainings} trainings"
     other = "" if table.is_of_its_space(entry) else "; not of the study's present space"
     return f"* {table.cell_title(entry.cell)}: {what}{each}{other}"
+
+
+def mean_seconds(entry: Entry) -> float | None:
+    """Processor time of a run of the selected setting, None where it was not measured."""
+    assert entry.result is not None
+    times = [run.processor_seconds for run in entry.result.runs]
+    known = [seconds for seconds in times if seconds is not None]
+    return sum(known) / len(known) if known else None
+
+
+def searched_cost(table: Table) -> str:
+    """Trainings of all searches, and processor hours if every training took the mean above."""
+    searched = [entry for entry in table.entries if is_searched(entry)]
+    trainings, seconds, unknown = 0, 0.0, 0
+    for entry in searched:
+        assert entry.result is not None
+        own = sum(candidate.runs for candidate in entry.result.candidates)
+        mean = mean_seconds(entry)
+        trainings += own
+        seconds += 0.0 if mean is None else own * mean
+        unknown += own if mean is None else 0
+    hours = f"{seconds / 3600:.1f} processor hours for {trainings - unknown} of them"
+    return f"Together {trainings} trainings, at the seconds above {hours}."
 
 
 def study_text(table: Table, folder: Path) -> str:
