@@ -1,12 +1,14 @@
 """Why cells of Table 1 differ from the published ones: the same search on other features.
 
     python studies/table1_causes.py results/table1_causes.json trials.db [--only cs] [--models sgc]
+        [--agreeing]
 
 Every cell of table 1 that is above or below the paper is searched again by the table's own rule,
 on the same splits with the same seeds, with the rows of the features divided by their sum (the
-table leaves them as the four data sets have them; the paper does not say). Every finished training
-is kept in `trials.db`, finished rows in the record; `elasticgnn study publish` writes them beside
-the cells.
+table leaves them as the four data sets have them; the paper does not say). --agreeing: those within
+too, so that cells that divided rows would move away from the paper are seen as well. Every finished
+training is kept in `trials.db`, finished rows in the record; `elasticgnn study publish` writes them
+beside the cells that differ.
 """
 
 import argparse
@@ -29,6 +31,7 @@ from elasticgnn.report import build_table
 
 SPEC = load_spec("table1")
 RESULTS = Path(__file__).resolve().parent.parent / "results"
+UNDIVIDED = ("cs", "physics", "computers", "photo")
 DIVIDED = "rows of the features divided by their sum, searched by the same rule"
 
 
@@ -68,12 +71,13 @@ def searched(cell: Cell, storage: str) -> dict[str, object]:
     }
 
 
-def differing(only: list[str], models: list[str]) -> list[Cell]:
-    """Cells above or below the paper, of these data sets and models (none: all)."""
+def wanted(verdicts: tuple[str, ...], only: list[str], models: list[str]) -> list[Cell]:
+    """Cells on undivided rows with one of these verdicts, data sets and models (none: all)."""
     return [
         entry.cell
         for entry in build_table(SPEC, RESULTS).entries
-        if entry.verdict in ("above", "below")
+        if entry.verdict in verdicts
+        and entry.cell.dataset in UNDIVIDED
         and (not only or entry.cell.dataset in only)
         and (not models or entry.cell.model in models)
     ]
@@ -85,11 +89,13 @@ def main() -> None:
     parser.add_argument("storage", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--models", nargs="*", default=[])
+    parser.add_argument("--agreeing", action="store_true")
     given = parser.parse_args()
     torch.set_num_threads(1)
     rows = json.loads(given.output.read_text())["rows"] if given.output.exists() else []
     done = {(row["dataset"], row["level"], row["model"]) for row in rows}
-    for cell in differing(given.only, given.models):
+    verdicts = ("above", "below", *(["within"] if given.agreeing else []))
+    for cell in wanted(verdicts, given.only, given.models):
         if (cell.dataset, cell.level, cell.model) not in done:
             rows.append(searched(cell, f"sqlite:///{given.storage}"))
             print(rows[-1], flush=True)
