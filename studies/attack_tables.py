@@ -1,7 +1,7 @@
 """The tables of docs/attacks.md from their records: prints Markdown.
 
 python studies/attack_tables.py {schedule,scale,eva,certify,rung,rung_causes,rung_gamma,
-    harmless,table_cost,rows} [folder]
+    harmless,worst,by_attack,costs} [folder]
 """
 
 import argparse
@@ -10,12 +10,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from comparison_tables import by_attack, costs, stored, worst
 from rung import RATES, STATES
 from rung_gamma import chosen, standing, stands
-from table_cost import whole_cells
-
-from elasticgnn.robustness import outcomes
-from elasticgnn.robustness.store import read_rows
 
 RECORDS = Path(__file__).parent.parent / "results" / "attacks"
 
@@ -77,26 +74,6 @@ def certify(rows: list[dict[str, Any]]) -> str:
         cells = [percent(row["certified"][k][r]) for k, counts in radii.items() for r in counts]
         body.append([kind, percent(row["smoothed_accuracy"]), *cells])
     return table(head, body)
-
-
-def stored_rows(folder: Path) -> str:
-    body, rates = [], set[float]()
-    for path in sorted(folder.glob("*.jsonl")):
-        rows = list(read_rows(path))
-        found = {(one.model, one.attack, one.mode, one.rate): one for one in outcomes(rows)}
-        rates = {rate for _, _, _, rate in found if rate > 0}
-        for model in dict.fromkeys(model for model, *_ in found):
-            cells = [rows[0].protocol, model, percent(found[model, "all", "clean", 0.0].mean)]
-            for rate in sorted(rates):
-                for mode in ("adaptive", "worst"):
-                    one = found.get((model, "all", mode, rate))
-                    cells.append("-" if one is None else percent(one.mean))
-            body.append([*cells, str(len(found[model, "all", "clean", 0.0].accuracy))])
-    head = ["protocol | model", "clean"]
-    head += [
-        f"{100 * rate:g} %, {mode}" for rate in sorted(rates) for mode in ("adaptive", "worst")
-    ]
-    return table([*head, "seeds"], body).replace("| --- |", "| --- | --- |", 1)
 
 
 def rung(rows: list[dict[str, Any]]) -> str:
@@ -167,33 +144,19 @@ def harmless(rows: list[dict[str, Any]]) -> str:
     return table(head, body)
 
 
-def table_cost(rows: list[dict[str, Any]]) -> str:
-    head = ["model", "training of a seed", "PRBCD, a budget", "EvA, a budget", "EvA, ms a graph"]
-    body, total, eight = [], 0.0, 0.0
-    for row in rows:
-        training, gradient, evolution = whole_cells(row)
-        whole = 3 * training + 12 * (2 * gradient + evolution)
-        total += whole
-        eight += whole if row["model"] not in ("gcn", "mlp") else 0.0
-        judged = "-" if row["eva"] is None else f"{1000 * row['eva']['graph']:.2f}"
-        times = [f"{value:.1f}" for value in (training, gradient, evolution)]
-        body.append([row["model"], *times, judged, f"{whole:.0f}"])
-    body.append(["without gcn and mlp", "", "", "", "", f"{eight:.0f}"])
-    return table([*head, "all of it"], [*body, ["all", "", "", "", "", f"{total:.0f}"]])
-
-
 PRINTERS = {"schedule": schedule, "scale": scale, "eva": eva, "certify": certify}
 PRINTERS |= {"rung": rung, "rung_causes": rung_causes, "rung_gamma": rung_gamma}
-PRINTERS |= {"harmless": harmless, "table_cost": table_cost}
+PRINTERS |= {"harmless": harmless}
+OF_ROWS = {"worst": worst, "by_attack": by_attack, "costs": costs}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=(*PRINTERS, "rows"))
+    parser.add_argument("what", choices=(*PRINTERS, *OF_ROWS))
     parser.add_argument("folder", type=Path, nargs="?", default=RECORDS)
     given = parser.parse_args()
-    if given.what == "rows":
-        print(stored_rows(given.folder / "rows"))
+    if given.what in OF_ROWS:
+        print(table(*OF_ROWS[given.what](stored(given.folder / "rows"))))
         return
     rows = json.loads((given.folder / f"{given.what}.json").read_text())
     print(PRINTERS[given.what](rows))
