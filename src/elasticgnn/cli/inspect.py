@@ -129,7 +129,7 @@ def ranking(
     scores: EdgeScores | NumberEdgeScores, task: NodeTask, trained: TrainedModel
 ) -> list[dict[str, object]]:
     """One row per edge, the most suspicious first."""
-    ids = list(range(task.num_nodes)) if task.node_ids is None else list(task.node_ids)
+    ids = task.ids
     order, kind = scores.order(), kind_of(trained)
     tail, head = scores.graph.tail[order].tolist(), scores.graph.head[order].tolist()
     columns = [getattr(scores, name)[order].tolist() for name in MEASURES[kind]]
@@ -199,7 +199,7 @@ def write_graph(path: Path, graph: Graph, task: NodeTask) -> None:
     """The edges as CSV, by the names of their nodes."""
     from elasticgnn.files import write_whole
 
-    ids = list(range(task.num_nodes)) if task.node_ids is None else list(task.node_ids)
+    ids = task.ids
     weighted = bool((graph.weight != 1).any())
     columns = [[ids[i] for i in part.tolist()] for part in (graph.tail, graph.head)]
     text = io.StringIO()

@@ -108,7 +108,7 @@ def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[
 
     half = threshold(trained.interval_scores, coverage)
     said = trained.predict_numbers(task)
-    ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
+    ids = task.ids
     roles = node_roles(trained, task) or [""] * task.num_nodes
     return [
         {
@@ -135,7 +135,7 @@ def table(task: NodeTask, trained: TrainedModel, prediction: Prediction) -> list
     """One row per node; its role is empty where the model file does not know it."""
     from elasticgnn.training.roles import node_roles
 
-    ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
+    ids = task.ids
     names = trained.class_names
     roles = node_roles(trained, task) or [""] * task.num_nodes
     parts = (prediction.label, prediction.confidence, prediction.moved, prediction.probability)

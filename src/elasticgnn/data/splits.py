@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from elasticgnn.data.task import NodeTask, Split
+from elasticgnn.data.split import Split
+from elasticgnn.data.task import NodeTask
 
 
 def paper_split(task: NodeTask, generator: torch.Generator) -> Split:

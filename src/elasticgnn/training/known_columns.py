@@ -113,5 +113,4 @@ def pick_columns(features: Tensor | SparseFeatures, columns: Tensor) -> Tensor |
 
 def node_names(task: NodeTask) -> tuple[str, ...]:
     """The ids of all nodes as text; their numbers when they have no ids."""
-    ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
-    return tuple(str(name) for name in ids)
+    return tuple(str(name) for name in task.ids)

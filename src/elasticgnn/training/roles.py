@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-
 from elasticgnn.data import NodeTask
 from elasticgnn.training.trained_model import TrainedModel
 
@@ -22,7 +20,5 @@ def node_roles(trained: TrainedModel, task: NodeTask) -> list[str] | None:
         return None
     role = dict.fromkeys(map(str, (*split.get("val", ()), *split.get("test", ()))), HELD_OUT)
     role |= dict.fromkeys(map(str, split.get("train", ())), TRAINED)
-    ids: Sequence[Hashable] = range(task.num_nodes)
-    if by_id and task.node_ids is not None:
-        ids = task.node_ids
+    ids = task.ids if by_id else range(task.num_nodes)
     return [role.get(str(node), UNKNOWN) for node in ids]

@@ -31,8 +31,7 @@ class ModelFindings:
     @property
     def ids(self) -> list[str]:
         """The name of each node as text."""
-        ids = range(self.task.num_nodes) if self.task.node_ids is None else self.task.node_ids
-        return [str(node) for node in ids]
+        return [str(node) for node in self.task.ids]
 
     @property
     def suspicion_notes(self) -> list[str]:

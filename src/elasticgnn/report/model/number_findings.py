@@ -42,8 +42,7 @@ class NumberFindings:
     @property
     def ids(self) -> list[str]:
         """The name of each node as text."""
-        ids = range(self.task.num_nodes) if self.task.node_ids is None else self.task.node_ids
-        return [str(node) for node in ids]
+        return [str(node) for node in self.task.ids]
 
     @property
     def known(self) -> Tensor:

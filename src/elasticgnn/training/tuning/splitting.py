@@ -60,8 +60,7 @@ def texts_of(task: NodeTask, column: str, nodes: Array) -> list[str]:
     listed = task.label_columns[column]
     texts = ["" if is_missing(listed[node]) else listed[node] for node in nodes.tolist()]
     if "" in texts:
-        ids = task.node_ids or range(task.num_nodes)
-        node = ids[int(nodes[texts.index("")])]
+        node = task.ids[int(nodes[texts.index("")])]
         raise ValueError(f"column {column!r} must be filled for labelled nodes, got none of {node}")
     return texts
 
