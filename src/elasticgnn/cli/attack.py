@@ -163,14 +163,12 @@ def is_file_of(method: str, victim: str) -> bool:
 
 def as_fed(task: NodeTask, victim: TrainedModel | None, *, own: bool) -> NodeTask:
     """The task as the model of a file is fed, or as `train` would feed own files to a model."""
-    from elasticgnn.training.known_classes import with_known_classes
+    from elasticgnn.training.known_classes import as_trained
     from elasticgnn.training.preparation import prepared_own
 
     if victim is None:
         return prepared_own(task)[0] if own else task
-    if victim.unit is not None:
-        raise ValueError("victim must predict classes, got a model of --target number")
-    return victim.prepared(with_known_classes(task, victim.class_names))
+    return as_trained(victim, task)
 
 
 def left_out(whole: NodeTask, part: NodeTask) -> list[str]:

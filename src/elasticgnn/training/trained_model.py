@@ -93,8 +93,7 @@ class TrainedModel:
 
     def predict(self, task: NodeTask) -> Prediction:
         """What the model says of the task's nodes; the task must have the features it knows."""
-        if self.unit is not None:
-            raise ValueError("model must predict classes, got one of --target number")
+        self.check_classes()
         task = self.prepared(task)
         return predict(
             self.model,
@@ -103,6 +102,16 @@ class TrainedModel:
             temperature=self.temperature,
             bias=self.bias,
         )
+
+    def check_classes(self) -> None:
+        """Refuses a model of numbers."""
+        if self.unit is not None:
+            raise ValueError("model must predict classes, got one of --target number")
+
+    @property
+    def logit_offset(self) -> Tensor | None:
+        """What calibration adds to logits before their largest is the class; None adds nothing."""
+        return None if self.bias is None else self.temperature * torch.tensor(self.bias)
 
     def prepared(self, task: NodeTask) -> NodeTask:
         """The task as the model is fed: the columns it knows, prepared as for its training."""
