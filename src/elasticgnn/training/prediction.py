@@ -11,6 +11,8 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 from elasticgnn.training.forward import forward_on
 
+LEAST = 1e-12  # what a smaller probability counts as, when it is calibrated and predicted
+
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
@@ -56,7 +58,7 @@ def tempered(
     """softmax(logits / temperature + bias) of the logits behind `probability`."""
     if temperature == 1 and not bias:
         return probability
-    logits = probability.clamp(min=1e-30).log() / temperature
+    logits = probability.clamp(min=LEAST).log() / temperature
     return (logits + torch.tensor(bias) if bias else logits).softmax(1)
 
 

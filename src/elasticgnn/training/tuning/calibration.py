@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elasticgnn.training.prediction import LEAST
+
 Array = NDArray[Any]
 MOST_ROWS = 20_000  # nodes that a calibration looks at
 MOST_SCORES = 1000  # conformal scores that a model file holds
@@ -16,7 +18,7 @@ MOST_SCORES = 1000  # conformal scores that a model file holds
 
 def fit_temperature(labels: Array, probability: Array) -> float:
     """The temperature whose probabilities have the smallest log loss of a fine grid."""
-    logits = np.log(np.clip(probability, 1e-12, 1))
+    logits = np.log(np.clip(probability, LEAST, 1))
     temperatures = np.geomspace(0.2, 5.0, 65)
     losses = [log_loss(labels, logits / temperature) for temperature in temperatures]
     return float(temperatures[int(np.argmin(losses))])
@@ -45,7 +47,7 @@ def fit_calibration(labels: Array, probability: Array) -> Calibration:
 
     some = np.linspace(0, len(labels) - 1, min(len(labels), MOST_ROWS)).astype(int)
     labels, probability = labels[some], probability[some]
-    logits = np.log(np.clip(probability, 1e-12, 1))
+    logits = np.log(np.clip(probability, LEAST, 1))
     count, classes = logits.shape
     truth = np.eye(classes)[labels]
 
@@ -85,7 +87,7 @@ def log_loss(labels: Array, logits: Array) -> float:
 
 def cooled(probability: Array, temperature: float, bias: tuple[float, ...] = ()) -> Array:
     """softmax(logits / temperature + bias) of the logits behind `probability`."""
-    logits = np.log(np.clip(probability, 1e-12, 1)) / temperature + np.array(bias or 0.0)
+    logits = np.log(np.clip(probability, LEAST, 1)) / temperature + np.array(bias or 0.0)
     raised = np.exp(logits - logits.max(1, keepdims=True))
     shares: Array = raised / raised.sum(1, keepdims=True)
     return shares
