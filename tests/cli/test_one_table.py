@@ -109,7 +109,7 @@ def test_class_weights_are_refused_for_numbers(tmp_path, capsys):
 def test_more_than_the_nodes_held_out_can_tell_is_said():
     scores = [0.1 * k for k in range(99)]
     assert too_few(scores, 0.99) == ""
-    assert too_few(scores, 0.995) == "since 99 nodes held out tell of at most 99 %"
+    assert too_few(scores, 0.995) == "since 99 nodes held out vouch for at most 99 %"
     board = {"estimate": {"nodes": 50}, "coverage": 0.88, "coverage_range": (0.8, 0.98)}
     parts = {"model": None, "settings": None, "class_names": (), "num_features": 1, "data": {}}
     model = TrainedModel(**parts, facts={"conformal": scores, "leaderboard": board})

@@ -40,6 +40,11 @@ class Prediction:
         """The probability of that class (n,)."""
         return self.probability.amax(1)
 
+    @property
+    def num_mostly_moved(self) -> int:
+        """How many nodes owe more than half of their probabilities to the graph."""
+        return int((self.moved > 0.5).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class NumberPrediction:
@@ -50,6 +55,10 @@ class NumberPrediction:
 
     value: Tensor
     moved: Tensor
+
+    def interval(self, half_width: float) -> tuple[Tensor, Tensor]:
+        """Lower and upper ends (n,) of intervals around the numbers."""
+        return self.value - half_width, self.value + half_width
 
 
 def tempered(

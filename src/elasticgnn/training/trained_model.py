@@ -79,6 +79,12 @@ class TrainedModel:
             raise ValueError("model must have been tuned by `elasticgnn train` for intervals")
         return list(self.facts["conformal"])
 
+    def half_width(self, coverage: float) -> float:
+        """How far intervals that hold a share `coverage` of numbers reach to either side."""
+        from elasticgnn.training.tuning.calibration import threshold  # tuning imports this module
+
+        return threshold(self.interval_scores, coverage)
+
     @property
     def num_outputs(self) -> int:
         """How many numbers the model gives a node: one per class, or the one to predict."""

@@ -16,7 +16,6 @@ from elasticgnn.report.model.evidence import of_any_board
 from elasticgnn.training import TrainedModel
 from elasticgnn.training.prediction import NumberPrediction
 from elasticgnn.training.roles import node_roles
-from elasticgnn.training.tuning.calibration import threshold
 
 COVERAGE = 0.9
 NOTE = (
@@ -78,7 +77,7 @@ class NumberFindings:
 def find_numbers(trained: TrainedModel, task: NodeTask) -> NumberFindings:
     """The findings of `trained`, a model of numbers, on `task`."""
     prediction, edges = trained.predict_numbers(task), score_number_edges(trained, task)
-    half = threshold(trained.interval_scores, COVERAGE)
+    half = trained.half_width(COVERAGE)
     roles = node_roles(trained, task)
     return NumberFindings(trained, task, prediction, edges, roles, half)
 

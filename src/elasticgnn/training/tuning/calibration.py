@@ -134,3 +134,23 @@ def conformal_sets(probability: Array, scores: list[float], coverage: float) -> 
     """Which classes each node may have (n, classes); none where no class is likely enough."""
     inside: Array = 1 - probability <= threshold(scores, coverage) + 1e-6
     return inside
+
+
+@dataclass(frozen=True)
+class SetSizes:
+    """How many classes sets hold on average, and the shares of nodes with one class and none."""
+
+    mean: float
+    one: float
+    none: float
+
+
+def set_sizes(inside: Array) -> SetSizes:
+    """The sizes of conformal sets (n, classes)."""
+    count = inside.sum(1)
+    return SetSizes(float(count.mean()), float((count == 1).mean()), float((count == 0).mean()))
+
+
+def largest_coverage(scores: list[float]) -> float:
+    """The largest share of nodes that so many scores can vouch for: k / (k + 1)."""
+    return len(scores) / (len(scores) + 1)
