@@ -38,17 +38,14 @@ def plot_signal(path: Path, source: SignalFile, value: NDArray[np.float64], grap
 
 def check_plot(path: Path, source: SignalFile, graph: Graph) -> None:
     """Refuses a picture that cannot be drawn or written, before the work."""
+    from elasticgnn.solver.trend import is_chain
+
     check_picture(path, "plot")
-    if source.image_shape is None and source.positions is None and not _is_chain(graph):
+    if source.image_shape is None and source.positions is None and not is_chain(graph):
         raise ValueError(
             "plot must have coordinates unless the graph is a chain: "
             "columns x and y, or lon and lat, in the signal"
         )
-
-
-def _is_chain(graph: Graph) -> bool:
-    ends = np.bincount(np.concatenate([graph.tail.numpy(), graph.head.numpy()]), minlength=1)
-    return int(ends.max()) <= 2 and graph.num_edges == graph.num_nodes - graph.num_components
 
 
 def _draw_chains(
