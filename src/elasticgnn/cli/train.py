@@ -11,7 +11,7 @@ import typer
 from elasticgnn.cli.norms import NormOption
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, attacked, check_target, read
-from elasticgnn.cli.train_given import GivenRequest, draw_splits, train_given
+from elasticgnn.cli.train_given import GivenRequest, train_given
 from elasticgnn.cli.train_parts import check_alone, refuse_options, train_parts
 from elasticgnn.cli.train_tuned import TuneRequest, train_tuned
 
@@ -123,10 +123,12 @@ def train(
     Example: elasticgnn train --edges edges.csv --features features.csv --labels labels.csv -o m.st
     """
     from elasticgnn.data.own.split_file import with_split_file
+    from elasticgnn.data.splits import draw_splits
     from elasticgnn.files import check_output
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import Splitting, TrainingPlan
     from elasticgnn.training.own_splits import own_splits
+    from elasticgnn.training.tuning.metrics import is_balanced
 
     strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
     settings = ModelSettings(
@@ -201,13 +203,6 @@ def refuse_settings(given: list[str], tune: str) -> None:
     if given or tune == "off":
         option = f"--{given[0].replace('_', '-')}" if given else "--tune off"
         raise ValueError(f"--target number must be left to compare models, got {option}")
-
-
-def is_balanced(class_weights: str, metric: str) -> bool:
-    """Whether every class weighs the same in the loss."""
-    if class_weights not in ("auto", "none", "balanced"):
-        raise ValueError(f"class-weights must be auto, none or balanced, got {class_weights!r}")
-    return class_weights == "balanced" or (class_weights == "auto" and metric in ("balanced", "f1"))
 
 
 def refuse_unused(context: typer.Context, given: list[str]) -> None:

@@ -54,7 +54,7 @@ def train_parts(
         if rank == 0:
             facts = describe(folder, trained, seed, processes)
             if output is not None:
-                save(folder, trained, output, facts)
+                trained.with_facts().save(output)
                 facts["saved"] = str(output)
             report(facts, as_json)
             if checkpoint is not None:
@@ -116,30 +116,6 @@ def describe(
         "val_loss": list(history.val_loss),
         "seconds": history.seconds,
     }
-
-
-def save(
-    folder: PartitionFolder, trained: PartedTraining, path: Path, facts: dict[str, Any]
-) -> None:
-    """Writes the model file, in the same form as for a single process."""
-    from elasticgnn.training import TrainedModel
-
-    manifest = folder.manifest
-    known = {"seed": facts["seed"], "test_accuracy": facts["test"]}
-    if manifest.num_nodes <= 1_000_000:  # lists of more nodes would outgrow the weights
-        known["split"] = trained.split.to_lists()
-    TrainedModel(
-        trained.model,
-        trained.settings,
-        manifest.class_names,
-        manifest.num_features,
-        {"name": manifest.name, "fingerprint": manifest.fingerprint},
-        None,
-        known,
-        manifest.feature_names,
-        categories=manifest.categories,
-        fill=manifest.fill,
-    ).save(path)
 
 
 def report(facts: dict[str, Any], as_json: bool) -> None:

@@ -14,6 +14,7 @@ SHARES: tuple[Metric, ...] = ("accuracy", "balanced", "auc", "f1")  # between 0 
 ERRORS: tuple[Metric, ...] = ("logloss", "mae", "rmse")  # stored with a minus: larger is better
 METRICS: tuple[Metric, ...] = (*SHARES, "logloss")  # of class probabilities
 NUMBER_METRICS: tuple[Metric, ...] = ("r2", "mae", "rmse")
+EVEN: tuple[Metric, ...] = ("balanced", "f1")  # every class counts the same, however rare
 UNBALANCED = 0.3  # a smaller share of the rarer of two classes makes AUC the measure
 Array = NDArray[Any]
 
@@ -28,6 +29,13 @@ def choose_metric(name: str, labels: Array) -> Metric:
         if metric == name:
             return metric
     raise ValueError(f"metric must be auto or one of {METRICS}, got {name!r}")
+
+
+def is_balanced(class_weights: str, metric: str) -> bool:
+    """Whether every class weighs the same in the loss; auto: where it does in the metric."""
+    if class_weights not in ("auto", "none", "balanced"):
+        raise ValueError(f"class-weights must be auto, none or balanced, got {class_weights!r}")
+    return class_weights == "balanced" or (class_weights == "auto" and metric in EVEN)
 
 
 def score(metric: Metric, labels: Array, probability: Array) -> float:
