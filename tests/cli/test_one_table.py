@@ -3,7 +3,7 @@
 import pytest
 
 from command_calls import run
-from elasticgnn.cli.predict import said_of_intervals, too_few
+from elasticgnn.cli.predict import interval_words, too_few
 from elasticgnn.data import read_task
 from elasticgnn.data.own.layout import TableLayout
 from elasticgnn.training import TrainedModel
@@ -113,8 +113,8 @@ def test_more_than_the_nodes_held_out_can_tell_is_said():
     board = {"estimate": {"nodes": 50}, "coverage": 0.88, "coverage_range": (0.8, 0.98)}
     parts = {"model": None, "settings": None, "class_names": (), "num_features": 1, "data": {}}
     model = TrainedModel(**parts, facts={"conformal": scores, "leaderboard": board})
-    assert said_of_intervals(model, 0.5) == (
+    assert interval_words(model, 0.5) == (
         "intervals for 50 %: 4.9 to either side; intervals for 90 % held the number of 88.0 % of "
         "50 nodes kept away (by chance 80.0 to 98.0)"
     )
-    assert "without end, since 99 nodes" in said_of_intervals(model, 0.999)
+    assert "without end, since 99 nodes" in interval_words(model, 0.999)

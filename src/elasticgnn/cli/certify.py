@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 import time
@@ -136,18 +134,16 @@ def describe(
 
 def write(path: Path, known: Certificate, task: NodeTask, radius: int) -> None:
     """One row per node: its class, the bounds, and the largest certified radii (-1: none)."""
-    from elasticgnn.files import write_whole
+    from elasticgnn.files import csv_text, write_whole
     from elasticgnn.training.known_columns import node_names
 
     added, removed = known.radii(radius)
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
+    rows = []
     for i, name in enumerate(node_names(task)):
         kind = task.class_names[int(known.label[i])]
         bounds = (f"{known.lower[i]:.6f}", f"{known.upper[i]:.6f}")
-        table.writerow((name, kind, *bounds, added[i], removed[i]))
-    write_whole(path, text.getvalue())
+        rows.append((name, kind, *bounds, added[i], removed[i]))
+    write_whole(path, csv_text(COLUMNS, rows))
 
 
 def line(samples: int, as_json: bool) -> Any:

@@ -110,7 +110,7 @@ def denoise(
         solution, why = selection.solution, selection.summary()
     else:
         solution, why = _solved(source, graph, request), f"lambda1 {lambda1:.6g}, as asked"
-    if solution.interrupted:  # nobody asked for the point at which the solver was stopped
+    if solution.interrupted:  # the point at which the solver was stopped was not asked for
         raise KeyboardInterrupt
     _write(target, source, solution, plot, graph)
     _tell(solution, why, lambda2, target, as_json)

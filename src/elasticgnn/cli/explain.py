@@ -99,13 +99,13 @@ def summary_lines(known: Explanation | NumberExplanation, top: int) -> list[str]
 
     near, own = known.neighbours[:top], known.features[:top]
     if isinstance(known, Explanation):
-        said = f"{known.label} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
+        headline = f"{known.label} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
         of = "points"
     else:
-        said = f"{known.value:.6g} ({known.alone:.6g}"
+        headline = f"{known.value:.6g} ({known.alone:.6g}"
         of = "what"
     lines = [
-        f"{known.name}: {said} without any edge)",
+        f"{known.name}: {headline} without any edge)",
         f"neighbours ({len(near)} of {known.num_neighbours}), {of} their edges add:",
         *(f"  {amount(known, part.effect)}  {part.name} ({part.label})" for part in near),
     ]

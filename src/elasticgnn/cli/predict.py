@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from pathlib import Path
@@ -96,7 +94,7 @@ def write_numbers(
         write_whole(output, as_csv(rows))
         if not as_json:
             say(f"{len(rows)} nodes written to {output}")
-            say(said_of_intervals(trained, asked))
+            say(interval_words(trained, asked))
     elif not as_json:
         say_exactly(as_csv(rows))
 
@@ -105,8 +103,8 @@ def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[
     """One row per node: its number, its role, how far neighbours moved it, and its interval."""
     from elasticgnn.training.roles import node_roles
 
-    said = trained.predict_numbers(task)
-    low, high = said.interval(trained.half_width(coverage))
+    numbers = trained.predict_numbers(task)
+    low, high = numbers.interval(trained.half_width(coverage))
     roles = node_roles(trained, task) or [""] * task.num_nodes
     return [
         {
@@ -119,7 +117,7 @@ def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[
         }
         for node, role, value, moved, lower, upper in zip(
             *(task.ids, roles),
-            *(part.tolist() for part in (said.value, said.moved, low, high)),
+            *(part.tolist() for part in (numbers.value, numbers.moved, low, high)),
             strict=True,
         )
     ]
@@ -172,15 +170,15 @@ def add_sets(
         f"{found.mean:.2f} classes on average, "
         f"{100 * found.one:.0f} % of nodes have one, {100 * found.none:.0f} % none"
     )
-    said = f"all classes, {few}" if few else sizes
-    return f"sets for {100 * coverage:g} %: {said}{kept_away(trained, 'sets', 'class')}"
+    size = f"all classes, {few}" if few else sizes
+    return f"sets for {100 * coverage:g} %: {size}{kept_away(trained, 'sets', 'class')}"
 
 
-def said_of_intervals(trained: TrainedModel, coverage: float) -> str:
+def interval_words(trained: TrainedModel, coverage: float) -> str:
     """How wide the intervals are, and how often those for 90 % held the number."""
     few = too_few(trained.interval_scores, coverage)
-    said = f"without end, {few}" if few else f"{trained.half_width(coverage):.4g} to either side"
-    return f"intervals for {100 * coverage:g} %: {said}{kept_away(trained, 'intervals', 'number')}"
+    width = f"without end, {few}" if few else f"{trained.half_width(coverage):.4g} to either side"
+    return f"intervals for {100 * coverage:g} %: {width}{kept_away(trained, 'intervals', 'number')}"
 
 
 def too_few(scores: list[float], coverage: float) -> str:
@@ -199,8 +197,8 @@ def kept_away(trained: TrainedModel, what: str, held: str) -> str:
     if not board:
         return ""
     nodes, share = board["estimate"]["nodes"], board["coverage"]
-    said = f"; {what} for 90 % held the {held} of {100 * share:.1f} % of {nodes} nodes kept away"
-    return said + by_chance(board.get("coverage_range"))
+    words = f"; {what} for 90 % held the {held} of {100 * share:.1f} % of {nodes} nodes kept away"
+    return words + by_chance(board.get("coverage_range"))
 
 
 def by_chance(between: tuple[float, float] | None) -> str:
@@ -212,8 +210,6 @@ def by_chance(between: tuple[float, float] | None) -> str:
 
 def as_csv(rows: list[dict[str, object]]) -> str:
     """The rows as CSV with a header."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(rows[0]) if rows else ["node"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
+    from elasticgnn.files import csv_text
+
+    return csv_text(list(rows[0]) if rows else ["node"], (row.values() for row in rows))

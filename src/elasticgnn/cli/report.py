@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elasticgnn.cli.given import flag, is_given
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say, say_notes
 
@@ -92,10 +93,8 @@ def report(
 def check_options(context: typer.Context, strange: tuple[str, ...], kind: str) -> None:
     """Refuses options of another kind of page, which would be silently without effect."""
     for option in strange:
-        source = context.get_parameter_source(option)
-        if source is not None and source.name != "DEFAULT":
-            name = option.replace("_", "-")
-            raise ValueError(f"--{name} must be given for {kind} only, got it for another")
+        if is_given(context, option):
+            raise ValueError(f"{flag(option)} must be given for {kind} only, got it for another")
 
 
 def write_about_model(

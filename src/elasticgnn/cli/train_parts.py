@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elasticgnn.cli.given import flag
 from elasticgnn.cli.say import say
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ def refuse_options(given: Sequence[str]) -> None:
     """Refuses options of `train` that would have no effect on a partition folder."""
     for option in given:
         if option not in OPTIONS:
-            name = f"--{option.replace('_', '-')}"
-            raise ValueError(f"{name} must be left out for a partition folder, got it")
+            raise ValueError(f"{flag(option)} must be left out for a partition folder, got it")
 
 
 def check_alone(data: str, options: Sequence[str]) -> None:
@@ -76,9 +76,8 @@ def check_alone(data: str, options: Sequence[str]) -> None:
     if is_launched():  # each would train all of it, and all would write the same file
         raise ValueError(f"data must be a partition folder for several processes, got {data}")
     for option in options:
-        if option.startswith("checkpoint"):
-            name = option.replace("_", "-")
-            raise ValueError(f"--{name} must be given with a partition folder, got {data}")
+        if option in ("checkpoint", "checkpoint_every"):
+            raise ValueError(f"{flag(option)} must be given with a partition folder, got {data}")
 
 
 def progress_line(epochs: int) -> Any:

@@ -49,10 +49,10 @@ def judgement(facts: dict[str, Any]) -> str:
             "WARNING: no labelled node is left to test on (4 of a class are needed): "
             "how good this model is, is unknown"
         )
-    said = f"always saying {name!r} is right for {100 * share:.1f} %"
+    baseline = f"always saying {name!r} is right for {100 * share:.1f} %"
     if facts["beats_majority"]:
-        return said
-    return f"WARNING: this model has learned nothing of use: {said}, no less than the model"
+        return baseline
+    return f"WARNING: this model has learned nothing of use: {baseline}, no less than the model"
 
 
 def none_for_nan(value: Any) -> Any:

@@ -103,7 +103,7 @@ class Loops:
     def load(self, pieces: list[Tensor], *, halo: bool = False) -> Tensor:
         """Rows in the parts' order (owned, width), in pieces, as padded local ones.
 
-        Empties the list, so that what nobody else holds is not in memory twice.
+        Empties the list, so that rows without another owner are not in memory twice.
         """
         rows, first = self.node_rows(halo=halo), 0
         place = torch.from_numpy(self.graph.local.place)

@@ -104,7 +104,7 @@ class PartedNetwork:
     def backward(self, trace: Trace, grads: list[Tensor]) -> None:
         """Sets the weights' gradients: added up over each part, then over all parts in order.
 
-        Empties the trace and `grads`: what a stage has used is in nobody's way.
+        Empties the trace and `grads`: what a stage has used is freed.
         """
         own = [torch.zeros(sum(p.numel() for p in self.parameters)) for _ in self.parts]
         for stage in reversed(self.stages):

@@ -80,7 +80,7 @@ class Ledger:
         return [json.loads(text) for text in sorted(texts)]
 
     def plan(self, wanted: Mapping[Setting, int]) -> None:
-        """Queue the runs of `wanted` that nobody has done, does, or has queued."""
+        """Queue the runs of `wanted` that no worker has done, does, or has queued."""
         with claim_lock(self.url):
             self.release_dead()
             covered: dict[Setting, set[int]] = {}

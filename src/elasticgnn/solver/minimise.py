@@ -73,7 +73,7 @@ def minimise(
     `loss` replaces the squares (solver/losses/), `lower` and `upper` bound F, and `sparsity` adds
     sparsity |F_ik| per entry. `row_strength` (r,) multiplies the penalty of each row, that is of
     each edge (order 1: node); `channel_strength` (d,) multiplies each channel of delta.
-    `callback` is told the relative gap at every check, and at the end (tracking).
+    `callback` gets the relative gap at every check, and at the end (tracking).
     Differentiable in x, lambda1, lambda2 and the graph's weights (solver/implicit.py).
 
     >>> from elasticgnn.solver import minimise

@@ -72,7 +72,7 @@ class Solution:
 
     @property
     def mean(self) -> Tensor:
-        """What F foretells of the data: rates for "poisson", probabilities for "logistic"."""
+        """The data that F predicts: rates for "poisson", probabilities for "logistic"."""
         return torch.from_numpy(self.loss.mean(self.value.detach().numpy()))
 
     @property

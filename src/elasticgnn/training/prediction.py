@@ -22,8 +22,8 @@ class Prediction:
     class probabilities that the same model gives each node without any edge.
 
     >>> from elasticgnn.training import predict
-    >>> said = predict(model, task.features, task.graph)
-    >>> said.probability.shape, said.label.shape, said.confidence.shape
+    >>> found = predict(model, task.features, task.graph)
+    >>> found.probability.shape, found.label.shape, found.confidence.shape
     (torch.Size([60, 2]), torch.Size([60]), torch.Size([60]))
     """
 
@@ -86,8 +86,8 @@ def predict(
     >>> predict(model, task.features, task.graph).label.shape
     torch.Size([60])
     """
-    said = outputs(model, features, graph)
-    alone, after = (tempered(rows.softmax(1), temperature, bias) for rows in said)
+    both = outputs(model, features, graph)
+    alone, after = (tempered(rows.softmax(1), temperature, bias) for rows in both)
     return Prediction(after, (after - alone).abs().sum(1) / 2)
 
 

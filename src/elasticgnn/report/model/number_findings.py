@@ -65,7 +65,7 @@ class NumberFindings:
         }
 
     def node_arrays(self) -> dict[str, NDArray[Any]]:
-        """Known number, what is said, and how far neighbours moved it."""
+        """Known number, predicted number, and how far neighbours moved it."""
         parts = {
             "known": self.known,
             "value": self.prediction.value,

@@ -39,9 +39,9 @@ class Calibration:
 def fit_calibration(labels: Array, probability: Array) -> Calibration:
     """The temperature and biases of the smallest log loss on nodes that were not trained on.
 
-    A temperature alone cannot mend classes that are said too often or too rarely. The biases have
-    a normal prior of width 1, which decides where a class has few nodes. Of very many nodes some
-    are enough.
+    A temperature alone cannot mend classes that are predicted too often or too rarely. The biases
+    have a normal prior of width 1, which decides where a class has few nodes. Of very many nodes
+    some are enough.
     """
     from scipy.optimize import minimize
 
@@ -53,8 +53,8 @@ def fit_calibration(labels: Array, probability: Array) -> Calibration:
 
     def loss(point: Array) -> tuple[float, Array]:
         cold, bias = np.exp(-point[0]), point[1:]
-        said = cooled(probability, float(1 / cold), tuple(bias))
-        wrong = (said - truth) / count
+        predicted = cooled(probability, float(1 / cold), tuple(bias))
+        wrong = (predicted - truth) / count
         value = log_loss(labels, logits * cold + bias) + (bias @ bias) / (2 * count)
         slope = -(wrong * logits).sum() * cold
         return value, np.concatenate([[slope], wrong.sum(0) + bias / count])

@@ -44,13 +44,13 @@ def score(metric: Metric, labels: Array, probability: Array) -> float:
         return number_score(metric, labels, probability[:, 0])
     with optional_imports():
         from sklearn import metrics
-    said, classes = probability.argmax(1), np.arange(probability.shape[1])
+    predicted, classes = probability.argmax(1), np.arange(probability.shape[1])
     if metric == "accuracy":
-        return float((said == labels).mean())
+        return float((predicted == labels).mean())
     if metric == "balanced":
-        return float(np.mean([(said[labels == k] == k).mean() for k in np.unique(labels)]))
+        return float(np.mean([(predicted[labels == k] == k).mean() for k in np.unique(labels)]))
     if metric == "f1":
-        return float(metrics.f1_score(labels, said, average="macro", zero_division=0))
+        return float(metrics.f1_score(labels, predicted, average="macro", zero_division=0))
     if metric == "logloss":
         true = probability[np.arange(len(labels)), labels]
         return float(np.log(np.clip(true, 1e-12, 1)).mean())
@@ -74,11 +74,11 @@ def choose_number_metric(name: str) -> Metric:
     raise ValueError(f"metric must be auto or one of {NUMBER_METRICS} for numbers, got {name!r}")
 
 
-def number_score(metric: Metric, truth: Array, said: Array) -> float:
+def number_score(metric: Metric, truth: Array, predicted: Array) -> float:
     """R^2, or the mean absolute or root mean squared error with the sign that makes less better."""
     if metric == "mae":
-        return -float(np.abs(truth - said).mean())
-    squared = float(((truth - said) ** 2).mean())
+        return -float(np.abs(truth - predicted).mean())
+    squared = float(((truth - predicted) ** 2).mean())
     if metric == "rmse":
         return -float(np.sqrt(squared))
     spread = float(truth.var())
