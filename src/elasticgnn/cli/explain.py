@@ -42,7 +42,7 @@ def explain(
     """Says by how much each neighbour and each feature moved the prediction of a node.
 
     In points of probability, or in the unit of the number that a model of --target number predicts.
-    Exact: the model is asked again without each edge, and with each feature at its neutral value.
+    Exact: the model is run again without each edge, and with each feature at its neutral value.
     Example: elasticgnn explain m.st edges.csv acc7 --features features.csv --plot acc7.png
     """
     from elasticgnn.cli.task_files import read_for

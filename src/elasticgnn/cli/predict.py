@@ -1,4 +1,4 @@
-"""`elasticgnn predict`: what a saved model says of every node."""
+"""`elasticgnn predict`: what a saved model predicts for every node."""
 
 from __future__ import annotations
 

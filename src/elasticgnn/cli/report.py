@@ -61,7 +61,7 @@ def report(
 ) -> None:
     """One HTML file: about a trained model (MODEL given), or about all stored studies.
 
-    A model's page has its worth on nodes kept away, what it says of every node, suspicious edges,
+    A model's page has its worth on nodes kept away, its predictions, suspicious edges,
     and the graph to click through. The studies' page has every table beside the paper's. With
     --rows it is about attacks: pictures, tables and transfer matrices of stored comparisons.
     Example: elasticgnn report m.st edges.csv --features features.csv --labels labels.csv -o m.html

@@ -1,7 +1,7 @@
 """The trials of one group of cells: planned, claimed, finished, and read back.
 
 A trial is one setting with some of its runs. Workers never talk to each other: each plans what
-is missing, claims what waits, and tells what it trained. Whatever is planned twice (two workers
+is missing, claims what waits, and stores what it trained. Whatever is planned twice (two workers
 at the same moment) is dropped when claimed, whatever a dead worker held is planned again.
 """
 

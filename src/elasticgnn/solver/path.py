@@ -57,7 +57,7 @@ class Path:
 
     @property
     def usable(self) -> bool:
-        """Whether all are certified, or as good as float64 can tell."""
+        """Whether all are certified, or as good as float64 can show."""
         return all(one.verdict is not Verdict.UNCERTIFIED for one in self.solutions)
 
 

@@ -1,4 +1,4 @@
-"""Why a model says what it says of one node: what changes when a part of its input is gone."""
+"""Why a model predicts what it does for a node: what changes without a part of its input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from elasticgnn.training.occlusion import (
 from elasticgnn.training.trained_model import TrainedModel
 
 METHOD = (
-    "occlusion, exact: the model is asked again without each edge to a neighbour, and with each of "
+    "occlusion, exact: the model is run again without each edge to a neighbour, and with each of "
     "the node's own features at its neutral value (the mean of a dense column, else 0); effects of "
     "several parts need not add up"
 )

@@ -16,7 +16,7 @@ LEAST = 1e-12  # what a smaller probability counts as, when it is calibrated and
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What a model says of every node.
+    """What a model predicts for every node.
 
     probability (n, classes); moved (n,): total variation distance in 0..1 between these and the
     class probabilities that the same model gives each node without any edge.

@@ -98,7 +98,7 @@ class TrainedModel:
         return predict_numbers(self.model, task.features, task.graph, self.unit)
 
     def predict(self, task: NodeTask) -> Prediction:
-        """What the model says of the task's nodes; the task must have the features it knows."""
+        """What the model predicts for the nodes; the task must have the features it knows."""
         self.check_classes()
         task = self.prepared(task)
         return predict(

@@ -1,4 +1,4 @@
-"""What a model says of every node and edge of a task: all that its page shows."""
+"""What a model finds at every node and edge of a task: all that its page shows."""
 
 from __future__ import annotations
 

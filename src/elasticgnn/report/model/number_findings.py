@@ -1,4 +1,4 @@
-"""What a model of numbers says of every node and edge of a task: all that its page shows."""
+"""What a model of numbers finds at every node and edge of a task: all that its page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the winner says of known nodes that its training did not see."""
+"""Predictions of the winner for known nodes that its training did not see."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class HeldOut:
 
 
 def hold_out(judges: Judges, best: Outcome, seconds: float) -> HeldOut:
-    """What `best` says of known nodes when it is trained as the saved model is, but without them.
+    """Outputs for known nodes of `best`, trained as the saved model is, but without them.
 
     The folds themselves would not do: their models chose their epochs by these very nodes, and
     they were trained on fewer labels than the saved one: they are right less often, and models
