@@ -108,7 +108,7 @@ class Solution:
 
     def num_pieces(self) -> int:
         """How many constant pieces have a value."""
-        return len(self.pieces()[~self._is_missing.all(1)].unique())
+        return torch.unique(self.pieces()[~self._is_missing.all(1)]).numel()
 
     @property
     def _is_missing(self) -> Tensor:
