@@ -32,8 +32,8 @@ def together(*callbacks: Callback) -> Callback:
     b ('fit', 0, {'loss': 0.5})
     """
 
-    def tell(run: str, step: int, values: Mapping[str, float]) -> None:
+    def call_all(run: str, step: int, values: Mapping[str, float]) -> None:
         for callback in callbacks:
             callback(run, step, values)
 
-    return tell
+    return call_all
