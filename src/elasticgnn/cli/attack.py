@@ -193,10 +193,10 @@ def read_targets(text: str | None, task: NodeTask, method: str, *, by_id: bool) 
     names = node_names(task) if by_id else map(str, range(task.num_nodes))
     place = {name: number for number, name in enumerate(names)}
     asked = [part.strip() for part in text.split(",")]
-    strange = [name for name in asked if name not in place]
-    if strange:
+    unknown = [name for name in asked if name not in place]
+    if unknown:
         rule = "ids of nodes that are attacked" if by_id else f"numbers in 0..{task.num_nodes - 1}"
-        raise ValueError(f"targets must be {rule}, such as 3,17, got {strange[0]!r}")
+        raise ValueError(f"targets must be {rule}, such as 3,17, got {unknown[0]!r}")
     return torch.tensor([place[name] for name in asked])
 
 

@@ -90,9 +90,9 @@ def report(
     say(text if as_json else f"wrote {output} ({size / 1e6:.1f} MB)")
 
 
-def check_options(context: typer.Context, strange: tuple[str, ...], kind: str) -> None:
+def check_options(context: typer.Context, options: tuple[str, ...], kind: str) -> None:
     """Refuses options of another kind of page, which would be silently without effect."""
-    for option in strange:
+    for option in options:
         if is_given(context, option):
             raise ValueError(f"{flag(option)} must be given for {kind} only, got it for another")
 

@@ -18,7 +18,7 @@ from elasticgnn.distributed.stages import Local, Propagation, flat, stages_of
 from elasticgnn.nn import ModelSettings
 from elasticgnn.problem.step_sizes import step_sizes
 
-ROOMY = 1 << 30  # bytes of hidden rows in a process; where there are more, they are computed again
+SAVED_BYTES = 1 << 30  # of hidden rows in a process; where there are more, they are computed again
 HIDDEN_BYTES = 9  # a hidden number, what dropout made of it, and whether it was dropped
 
 Noises = list[PartNoise | None]
@@ -58,7 +58,7 @@ class PartedNetwork:
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         hidden = settings.hidden_channels * (settings.num_layers - 1)
         # whether rows between the layers of a stage are computed again
-        self.recomputes = HIDDEN_BYTES * graph.num_owned * hidden > ROOMY
+        self.recomputes = HIDDEN_BYTES * graph.num_owned * hidden > SAVED_BYTES
 
     def forward(self, seed: int | None, epoch: int = 0) -> tuple[list[Tensor], Trace]:
         """The last stage's rows, one tensor per part; with a seed as in training, with dropout."""

@@ -15,11 +15,11 @@ def with_known_classes(task: NodeTask, class_names: tuple[str, ...]) -> NodeTask
     if task.class_names == class_names or len(task.labelled) == 0:
         return replace(task, class_names=class_names) if len(task.labelled) == 0 else task
     place = {name: number for number, name in enumerate(class_names)}
-    strange = [name for name in task.class_names if name not in place]
-    if strange:
+    unknown = [name for name in task.class_names if name not in place]
+    if unknown:
         raise ValueError(
             f"labels must be of the classes the model knows ({', '.join(class_names[:5])}…), "
-            f"got {strange[0]!r}"
+            f"got {unknown[0]!r}"
         )
     order = torch.tensor([*(place[name] for name in task.class_names), -1])  # -1 stays -1
     return replace(task, labels=order[task.labels], class_names=class_names)

@@ -68,9 +68,9 @@ def texts_of(task: NodeTask, column: str, nodes: Array) -> list[str]:
 def parts_of(task: NodeTask, column: str, nodes: Array) -> NDArray[np.str_]:
     """train, val or test for each node."""
     texts = [text.lower() for text in texts_of(task, column, nodes)]
-    strange = sorted(set(texts) - set(PARTS))
-    if strange:
-        raise ValueError(f"column {column!r} must say train, val or test, got {strange[0]!r}")
+    unknown = sorted(set(texts) - set(PARTS))
+    if unknown:
+        raise ValueError(f"column {column!r} must say train, val or test, got {unknown[0]!r}")
     parts = np.array([PARTS[text] for text in texts])
     for part in ("train", "test"):
         if not (parts == part).any():
