@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from elasticgnn.extras import optional_imports
-from elasticgnn.figures import literal, new_figure
-from elasticgnn.report.plot import save_whole
+from elasticgnn.figures import literal, new_figure, save_figure
 from elasticgnn.training.explanation import Explanation, NumberExplanation
 
 FOR, AGAINST = "#2459a8", "#c0392b"
@@ -33,7 +32,7 @@ def save_explanation(known: Known, class_names: tuple[str, ...], path: Path) -> 
     else:
         headline = f"{known.value:.6g} ({known.alone:.6g}"
     figure.suptitle(f"{plain(known.name)}: {headline} without any edge)", fontsize=11)
-    save_whole(figure, path)
+    save_figure(figure, path, make_folder=True)
 
 
 def centre_label(known: Known) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from elasticgnn.figures import new_figure
+from elasticgnn.figures import new_figure, save_figure
 from elasticgnn.report.model.evidence import evidence
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.report.model.neighbourhood import plain
-from elasticgnn.report.plot import save_whole
 from elasticgnn.training.tuning.metrics import ERRORS
 
 CURVES = {"val_loss": "validation loss", "loss": "training loss"}
@@ -31,7 +30,7 @@ def save_worth(findings: ModelFindings, path: Path) -> None:
     figure.suptitle(
         f"{title}: {metric} {interval} on {estimate['nodes']} nodes kept away", fontsize=11
     )
-    save_whole(figure, path)
+    save_figure(figure, path, make_folder=True)
 
 
 def interval_of(metric: str, estimate: dict[str, float]) -> str:
