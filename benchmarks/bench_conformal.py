@@ -47,7 +47,7 @@ def diffused(scores: np.ndarray, task: NodeTask) -> np.ndarray:
     return np.where((degree > 0)[:, None], (1 - SHARE) * scores + SHARE * mean, scores)
 
 
-def said(task: NodeTask, model: str, split: Split, seed: int) -> np.ndarray:
+def predicted(task: NodeTask, model: str, split: Split, seed: int) -> np.ndarray:
     """Probabilities of all nodes by a model trained on the split."""
     ready = fit_preparation(task.features).apply(task)
     generator = torch.Generator().manual_seed(seed)
@@ -66,7 +66,7 @@ def measure(kind: str, seed: int) -> list[dict]:
     known, away = order[: min(len(order) // 2, 2000)], order[len(order) // 2 :].numpy()
     parts = known.split([len(known) - 2 * (len(known) // 5), *[len(known) // 5] * 2])
     model = MODELS.get(kind, "appnp")
-    probability = said(task, model, Split(parts[0], parts[1], parts[1][:0]), seed)
+    probability = predicted(task, model, Split(parts[0], parts[1], parts[1][:0]), seed)
     labels, judges = task.labels.numpy(), parts[2].numpy()
     plain, wide = 1 - probability, adaptive(probability)
     scores = {

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from bench_own_data import MAKERS, told_only
+from bench_own_data import MAKERS, with_labels_of
 from scipy.stats import chi2
 
 from elasticgnn.data import NodeTask
@@ -56,7 +56,7 @@ def halved(kind: str, rng: np.random.Generator) -> tuple[NodeTask, NodeTask, tor
     """A task, the same with half of its classes known, and the nodes of the others."""
     whole = MAKERS[kind](rng)
     order = torch.from_numpy(rng.permutation(whole.labelled.numpy()))
-    return whole, told_only(whole, order[: len(order) // 2]), order[len(order) // 2 :]
+    return whole, with_labels_of(whole, order[: len(order) // 2]), order[len(order) // 2 :]
 
 
 def draw_whole(kind: str, seed: int, minutes: float) -> dict:

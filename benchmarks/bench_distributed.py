@@ -27,10 +27,10 @@ import torch
 from distributed_graphs import road_graph, save_roads
 from distributed_groups import (
     children,
+    output_of_first,
     peak_of,
     peaks_under_torchrun,
     run_group,
-    said_by_first,
     torchrun,
 )
 from distributed_halo import measure_halo
@@ -143,7 +143,7 @@ def measure_training(work: Path) -> dict[str, object]:
     for name, epochs in (("pubmed", 100), ("coauthor-physics", 30)):
         write_partition(load(name), work / name, parts=8)
         models = {p: work / f"{name}-{p}" for p in (1, 2, 4)}
-        said = {p: said_by_first(train(work / name, models[p], epochs), p) for p in models}
+        said = {p: output_of_first(train(work / name, models[p], epochs), p) for p in models}
         curve = [str(ROOT / "distributed_work.py"), "curve", name, str(work / "curve")]
         run_group(curve, 1, EPOCHS=str(epochs))
         alone = json.loads((work / "curve-1-0.json").read_text())

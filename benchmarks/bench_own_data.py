@@ -222,7 +222,7 @@ def compare(kind: str, minutes: float, seed: int) -> dict:
     order = torch.from_numpy(rng.permutation(whole.labelled.numpy()))
     most = MOST_KNOWN if whole.values is None else len(order)
     known, away = order[: min(len(order) // 2, most)], order[len(order) // 2 :]
-    task = told_only(whole, known)
+    task = with_labels_of(whole, known)
     began = time.perf_counter()
     board = tune(task, minutes=minutes, seed=seed)
     seconds = time.perf_counter() - began
@@ -246,7 +246,7 @@ def compare(kind: str, minutes: float, seed: int) -> dict:
     }
 
 
-def told_only(whole: NodeTask, known: torch.Tensor) -> NodeTask:
+def with_labels_of(whole: NodeTask, known: torch.Tensor) -> NodeTask:
     """The task with the classes or numbers of some nodes alone."""
     if whole.values is None:
         labels = torch.full_like(whole.labels, -1)

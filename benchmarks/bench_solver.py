@@ -78,7 +78,8 @@ def ask(name: str, side: int, channels: int, lambda1s: list[float], limit: float
             ready, _, _ = select.select([process.stdout], [], [], patience)
             line = process.stdout.readline() if ready else b""
             if not line:
-                answers.append({"failure": f"more than {limit:.0f} s" if not ready else ""})
+                text = "" if ready else f"more than {limit:.0f} s"
+                answers.append({"failure": text, "stopped": not ready})
                 break
             answers.append(json.loads(line))
             patience = limit
@@ -92,13 +93,13 @@ def ask(name: str, side: int, channels: int, lambda1s: list[float], limit: float
 
 def bench(names: list[str], sides: list[int], limit: float) -> list[Record]:
     records: list[Record] = []
-    tired: set[tuple[str, int]] = set()
+    too_slow: set[tuple[str, int]] = set()
     for side in sides:
         for channels in (1, 2):
             bounds = ask(BOUND, side, channels, list(LAMBDA1S), 10 * limit)
             lower = {at: b["lower"] for at, b in zip(LAMBDA1S, bounds, strict=True)}
             for name in names:
-                if (name, channels) in tired or reason_to_skip(name, channels):
+                if (name, channels) in too_slow or reason_to_skip(name, channels):
                     continue
                 few = side >= SHORT and name != OURS
                 lambda1s = [MIDDLE] if few else list(LAMBDA1S)
@@ -108,7 +109,7 @@ def bench(names: list[str], sides: list[int], limit: float) -> list[Record]:
                     records.append(case | judged(answer, lower[lambda1]))
                     print(line(records[-1]), flush=True)
                 if "failure" in answers[0]:
-                    tired.add((name, channels))
+                    too_slow.add((name, channels))
     return records
 
 

@@ -34,7 +34,7 @@ def run_group(command: list[str], processes: int, **more: str) -> None:
     assert codes == [0] * processes, codes
 
 
-def said_by_first(command: list[str], processes: int) -> Any:
+def output_of_first(command: list[str], processes: int) -> Any:
     """The JSON object that the first process prints."""
     group = start_group(command, processes, stdout=subprocess.PIPE)
     outputs = [process.communicate()[0] for process in group]

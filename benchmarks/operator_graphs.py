@@ -36,8 +36,8 @@ def power_law_graph(num_nodes: int, num_edges: int, seed: int = 0) -> Graph:
     total = share.cumsum(0)
     keys = torch.empty(0, dtype=torch.int64)
     while len(keys) < num_edges:
-        wish = int(1.3 * (num_edges - len(keys))) + 100
-        draw = torch.rand(2, wish, generator=generator, dtype=torch.float64) * total[-1]
+        wanted = int(1.3 * (num_edges - len(keys))) + 100
+        draw = torch.rand(2, wanted, generator=generator, dtype=torch.float64) * total[-1]
         ends = torch.searchsorted(total, draw).clamp(max=num_nodes - 1).sort(0).values
         ends = ends[:, ends[0] < ends[1]]
         keys = torch.unique(torch.cat([keys, ends[0] * num_nodes + ends[1]]))

@@ -96,7 +96,7 @@ def cell(record: Record) -> str:
     """Seconds and the gap reached; or why there are none."""
     if "failure" not in record:
         return f"{duration(record['seconds'])} ({record['relative_gap']:.0e})"
-    return "stopped" if record["failure"].startswith("more than") else "failed"
+    return "stopped" if record["stopped"] else "failed"
 
 
 def duration(seconds: float) -> str:

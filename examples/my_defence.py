@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class MyDefence(nn.Module):
-    """Two layers; a node hears each neighbour by how alike their words are."""
+    """Two layers; a node weighs each neighbour by how alike their words are."""
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()

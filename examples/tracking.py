@@ -8,12 +8,12 @@ from elasticgnn.solver import minimise
 from elasticgnn.tracking import TensorBoardWriter, together
 from elasticgnn.training import TrainingPlan, fit, make_model
 
-told: list[str] = []
+reported: list[str] = []
 
 
 def count(run, step, values):
     """A callback is anything with this signature."""
-    told.append(run)
+    reported.append(run)
 
 
 task, generator = load("cora"), torch.Generator().manual_seed(0)
@@ -25,4 +25,4 @@ with TensorBoardWriter("runs") as writer:
     callback = together(count, writer)
     fit(model, task, split, TrainingPlan(epochs=10), generator, callback=callback)
     minimise(noisy, chain, ElasticPenalty(1.0, 0.0), callback=callback)
-print(told.count("fit"), "epochs told; now: tensorboard --logdir runs")
+print(reported.count("fit"), "epochs reported; now: tensorboard --logdir runs")

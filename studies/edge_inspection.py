@@ -31,7 +31,7 @@ ELASTIC = ModelSettings("elastic", dropout=0.8)
 MEASURES = ("difference", "proposed", "disagreement", "saturation")
 
 
-def look(base: str, rate: str, seeds: int):
+def inspect_flips(base: str, rate: str, seeds: int):
     """The attacked task, which of its edges were inserted, the networks, and what they measure."""
     clean, task = load(f"{base}-meta-0"), load(f"{base}-meta-{rate}")
     inserted = ~torch.isin(edge_keys(task.graph), edge_keys(clean.graph))
@@ -45,7 +45,7 @@ def choose(seeds: int) -> list[dict[str, float]]:
     combinations = [w for w in product((1, 2, 3), repeat=len(MEASURES)) if math.gcd(*w) == 1]
     rows = [dict(zip(MEASURES, map(float, weights), strict=True)) for weights in combinations]
     for base in ("citeseer", "polblogs"):
-        _, inserted, _, parts = look(base, "0.1", seeds)
+        _, inserted, _, parts = inspect_flips(base, "0.1", seeds)
         mean = mean_scores(parts)
         ranks = [rank(getattr(mean, name)) for name in MEASURES]
         for row, weights in zip(rows, combinations, strict=True):
@@ -55,7 +55,7 @@ def choose(seeds: int) -> list[dict[str, float]]:
 
 
 def measure(base: str, rate: str, seeds: int, gcn: bool) -> dict[str, object]:
-    task, inserted, trained, parts = look(base, rate, seeds)
+    task, inserted, trained, parts = inspect_flips(base, rate, seeds)
     count, mean = int(inserted.sum()), mean_scores(parts)
     row = {
         "data": base,

@@ -5,7 +5,7 @@
 ElasticGNN (3, 3) on the Cora component. protocol: "evasion", trained on the clean graph;
 "inductive", training sees no edge of a test node. Two dials at prediction, both computed without
 the graph, so that no flip moves them. share: that part of all nodes, the least sure by `backbone`,
-hears the graph, the others keep its class. plausible: a node that hears the graph may only become a
+uses the graph, the others keep its class. plausible: a node that uses the graph may only become a
 class that the backbone gives at least this part of its largest chance. backbone: "own", the
 ElasticGNN's; "distilled", a perceptron fitted to what the ElasticGNN says of all nodes on the graph
 that training sees. Every setting is attacked through itself (PRBCD, 40 epochs on 20,000 pairs, at
@@ -49,13 +49,13 @@ NEVER = -1e4  # logit of a class that is not plausible
 
 @dataclass(frozen=True)
 class Dials:
-    """Who hears the graph, and what it may make of them."""
+    """Which nodes use the graph, and what it may make of them."""
 
     share: float
     plausible: float
 
 
-class Hearing(nn.Module):
+class UncertainOnGraph(nn.Module):
     """An ElasticGNN's logits where a backbone is unsure, the backbone's own elsewhere."""
 
     def __init__(self, model: ElasticGNN, alone: Tensor, dials: Dials) -> None:
@@ -100,7 +100,7 @@ def distilled(task: NodeTask, model: ElasticGNN, epochs: int = 300) -> Tensor:
 
 
 def settings() -> list[Dials]:
-    """Nobody hears the graph, then more and more."""
+    """No node uses the graph, then more and more."""
     return [Dials(0.0, 0.0), *(Dials(share, least) for share in SHARES for least in PLAUSIBLE)]
 
 
@@ -113,7 +113,7 @@ def measure(task: NodeTask, protocol: str, dropout: float, backbone: str) -> lis
     model = trained(seen, dropout)
     own = model.logits(task.features).detach()
     alone = own if backbone == "own" else distilled(seen, model)
-    ways = {dials: Hearing(model, alone, dials).eval() for dials in settings()}
+    ways = {dials: UncertainOnGraph(model, alone, dials).eval() for dials in settings()}
     worst = {dials: 1.0 for dials in ways}
     rows = {
         dials: {"protocol": protocol, "dropout": dropout, "backbone": backbone} for dials in ways
@@ -132,9 +132,9 @@ def measure(task: NodeTask, protocol: str, dropout: float, backbone: str) -> lis
 
 
 def attacked(
-    task: NodeTask, model: ElasticGNN, ways: dict[Dials, Hearing], rate: float
+    task: NodeTask, model: ElasticGNN, ways: dict[Dials, UncertainOnGraph], rate: float
 ) -> list[Graph]:
-    """What PRBCD leaves through the ElasticGNN and through every setting that hears the graph."""
+    """What PRBCD leaves through the ElasticGNN and through every setting that uses the graph."""
     assert task.split is not None
     graphs = []
     for way in (model, *(way for dials, way in ways.items() if dials.share)):

@@ -160,7 +160,8 @@ def chosen(path: Path) -> list[Candidate]:
     for family in dict.fromkeys(row["family"] for row in rows):
         mine = [row for row in rows if row["family"] == family]
         good = [row for row in mine if row["clean"] >= enough]
-        for part in (good, mine if "at prediction" in family else []):
+        at_prediction = any(row["trained"] != row["predicting"] for row in mine)
+        for part in (good, mine if at_prediction else []):
             if part:
                 row = max(part, key=lambda row: row["adaptive"])
                 penalties = ElasticPenalty(**row["trained"]), ElasticPenalty(**row["predicting"])

@@ -10,11 +10,13 @@ from statistics import fmean
 
 from elasticgnn.figures import COLOURS, MARKERS, legend_below, new_figure
 
+STRENGTHS = ("lambda1", "lambda2")
+
 
 def name_of(row: dict) -> str:
     """Family with the penalty it predicts with."""
     penalty = row["predicting"]
-    numbers = [penalty["lambda1"], penalty["lambda2"]]
+    numbers = [penalty[name] for name in STRENGTHS]
     numbers += [penalty["concavity"]] if penalty["concavity"] else []
     family = row["family"].removesuffix(" (3, 3)")
     return f"{family} ({', '.join(f'{number:g}' for number in numbers)})"
@@ -25,6 +27,7 @@ def main() -> None:
     rows = json.loads(source.read_text())
     rates = sorted({row["rate"] for row in rows})
     names = list(dict.fromkeys(map(name_of, rows)))
+    edgeless = {name_of(r) for r in rows if not any(map(r["predicting"].get, STRENGTHS))}
 
     def mean(name: str, column: str, rate: float | None = None) -> float:
         mine = [r for r in rows if name_of(r) == name and rate in (None, r["rate"])]
@@ -40,7 +43,7 @@ def main() -> None:
         for rate in rates:
             cells += [mean(name, "adaptive", rate), mean(name, "worst", rate)]
         print(f"| {name} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
-        line = "--" if "no edges" in name else "-" if number < len(COLOURS) else ":"
+        line = "--" if name in edgeless else "-" if number < len(COLOURS) else ":"
         x = [0.0, *(100 * rate for rate in rates)]
         look = {
             "color": COLOURS[number % len(COLOURS)],

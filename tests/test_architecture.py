@@ -15,6 +15,7 @@ ROW = re.compile(r"^\| `(\w+)(?:/|\.py)` \|.*\| ([^|]*) \|$", re.MULTILINE)
 MAY_IMPORT = {
     name: set(text.replace("—", "").split()) for name, text in ROW.findall(PAGE.read_text())
 }
+PART = re.compile(r"^\| (\w+) \| [^|]* \| ([\w ]+) \|$", re.MULTILINE)
 FOLDERS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 MODULES = sorted({path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"})
 
@@ -48,6 +49,14 @@ def test_a_part_imports_what_its_row_names_and_nothing_else(name):
 def test_every_folder_and_module_has_a_row():
     assert set(MAY_IMPORT) == {*FOLDERS, *MODULES}
     assert MAY_IMPORT["cli"] == {"all"}
+
+
+@pytest.mark.parametrize("folder", ["solver", "training", "nn", "distributed"])
+def test_every_module_of_a_large_folder_is_in_one_row(folder):
+    rows = [modules.split() for name, modules in PART.findall(PAGE.read_text()) if name == folder]
+    there = {path.stem for path in (PACKAGE / folder).glob("*.py")} - {"__init__"}
+    rooms = {path.parent.name for path in (PACKAGE / folder).glob("*/__init__.py")}
+    assert sorted(module for row in rows for module in row) == sorted(there | rooms)
 
 
 def public_objects(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, ast.AST]]:

@@ -1,10 +1,12 @@
-"""One style for all pictures: size, fonts, and colours that colour-blind people can tell apart."""
+"""One style for all pictures: size, fonts, and colours that colour-blind people can distinguish."""
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from elasticgnn.extras import optional_imports
+from elasticgnn.files import whole_file
 
 # Okabe and Ito's palette; yellow, faint on white, comes last. Lines also differ by their marker.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -57,6 +59,22 @@ def styled_axes() -> Any:
             return super().legend(*args, **{"fontsize": 8, "frameon": False, **look})
 
     return StyledAxes
+
+
+def save_figure(figure: Any, path: Path, *, make_folder: bool = False) -> None:
+    """Writes the picture, whole or not at all; its ending says the format."""
+    with whole_file(path, make_folder=make_folder) as file:
+        write_figure(figure, file, path.suffix.removeprefix("."))
+
+
+def write_figure(figure: Any, file: BinaryIO, kind: str) -> None:
+    """Writes the picture; the same figure gives the same bytes."""
+    with optional_imports():
+        import matplotlib as mpl
+
+    dated = {"Date": None} if kind == "svg" else None
+    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}):
+        figure.savefig(file, format=kind, metadata=dated)
 
 
 def literal(text: str) -> str:

@@ -9,10 +9,10 @@ import torch
 
 from attack.small_task import planted_task
 from command_calls import run
-from elasticgnn.cli.certify import judged_nodes
 from elasticgnn.data import read_task, share_split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model, trained_on
+from elasticgnn.training.roles import judged_nodes
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_the_test_nodes_of_own_files_are_found_by_their_ids(tmp_path, monkeypatc
     assert run("train", *files, "--splits", 1, "--epochs", 2, "-o", tmp_path / "m.st") == 0
     trained = TrainedModel.load(tmp_path / "m.st")
     task = read_task(tmp_path / "e.csv", None, tmp_path / "l.csv")
-    found = [task.node_ids[node] for node in judged_nodes(task, trained)]
+    found = [task.node_ids[node] for node in judged_nodes(trained, task)]
     assert found == trained.facts["split"]["test"]
 
 

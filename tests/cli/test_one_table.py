@@ -3,7 +3,7 @@
 import pytest
 
 from command_calls import run
-from elasticgnn.cli.predict import said_of_intervals, too_few
+from elasticgnn.cli.predict import interval_words, too_few
 from elasticgnn.data import read_task
 from elasticgnn.data.own.layout import TableLayout
 from elasticgnn.training import TrainedModel
@@ -109,12 +109,12 @@ def test_class_weights_are_refused_for_numbers(tmp_path, capsys):
 def test_more_than_the_nodes_held_out_can_tell_is_said():
     scores = [0.1 * k for k in range(99)]
     assert too_few(scores, 0.99) == ""
-    assert too_few(scores, 0.995) == "since 99 nodes held out tell of at most 99 %"
+    assert too_few(scores, 0.995) == "since 99 nodes held out vouch for at most 99 %"
     board = {"estimate": {"nodes": 50}, "coverage": 0.88, "coverage_range": (0.8, 0.98)}
     parts = {"model": None, "settings": None, "class_names": (), "num_features": 1, "data": {}}
     model = TrainedModel(**parts, facts={"conformal": scores, "leaderboard": board})
-    assert said_of_intervals(model, 0.5) == (
+    assert interval_words(model, 0.5) == (
         "intervals for 50 %: 4.9 to either side; intervals for 90 % held the number of 88.0 % of "
         "50 nodes kept away (by chance 80.0 to 98.0)"
     )
-    assert "without end, since 99 nodes" in said_of_intervals(model, 0.999)
+    assert "without end, since 99 nodes" in interval_words(model, 0.999)

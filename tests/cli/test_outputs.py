@@ -88,13 +88,26 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     forbid_work(monkeypatch)
     Path("file").write_text("a file, not a folder")
     options = COMMANDS[command]
+    ending = "png" if {"plot", "--plot", "demo"} & {*options} else "csv"
     with pytest.raises(SystemExit) as ended:
-        main([*options, "file/out.png" if "plot" in "".join(options) else "file/out.csv"])
+        main([*options, f"file/out.{ending}"])
     assert ended.value.code == 2
     message = capsys.readouterr().err
     assert message.startswith("error: ")
     assert "must be" in message
     assert "got file" in message
+
+
+@pytest.mark.parametrize("command", ["denoise plot", "robustness", "demo", "study plot"])
+def test_a_picture_of_no_known_format_is_refused_before_the_work(
+    chain, monkeypatch, capsys, command
+):
+    monkeypatch.chdir(chain)
+    forbid_work(monkeypatch)
+    with pytest.raises(SystemExit) as ended:
+        main([*COMMANDS[command], "out.tiff"])
+    assert ended.value.code == 2
+    assert "must end in one of ('.svg', '.png', '.pdf'), got 'out.tiff'" in capsys.readouterr().err
 
 
 READERS = {  # what each reads, and the option that must not name it

@@ -8,8 +8,8 @@ import torch
 
 from command_calls import run
 from elasticgnn.attack.shipped import shipped
-from elasticgnn.cli.train_given import draw_splits
 from elasticgnn.data import Split, block_model, load
+from elasticgnn.data.splits import draw_splits
 from elasticgnn.training import TrainedModel
 from training_task import small_task
 
@@ -182,7 +182,7 @@ def test_own_files_of_very_many_nodes_are_split_once(monkeypatch):
     """Ten trainings on half a million nodes would take ten times as long."""
     task = block_model([20, 20], torch.Generator().manual_seed(0))
     assert len(draw_splits(task, None, 0, own=True)) == 10
-    monkeypatch.setattr("elasticgnn.cli.train_given.MANY_NODES", 39)
+    monkeypatch.setattr("elasticgnn.data.splits.MANY_NODES", 39)
     assert len(draw_splits(task, None, 0, own=True)) == 1
     assert len(draw_splits(task, 3, 0, own=True)) == 3
     assert len(draw_splits(load("cora"), None, 0, own=False)) == 10

@@ -106,3 +106,8 @@ def test_made_up_blocks_refuse_impossible_settings():
         block_model([5], generator)
     with pytest.raises(ValueError, match="inside must be a probability"):
         block_model([5, 5], generator, inside=1.5)
+
+
+def test_nodes_are_called_by_their_ids_or_by_their_numbers():
+    assert list(small_task().ids) == [0, 1, 2, 3]
+    assert list(small_task(node_ids=("p", "q", "r", "s")).ids) == ["p", "q", "r", "s"]

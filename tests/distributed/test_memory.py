@@ -32,7 +32,7 @@ def test_gradient_with_forgotten_steps_holds_one_stretch_of_them(monkeypatch):
     held = DistributedGraph.from_graph(graph, partition(graph, 3, method="blocks"))
     ledger = Ledger(loops.zero_rows)
     monkeypatch.setattr(loops, "zero_rows", ledger)
-    monkeypatch.setattr(loops, "ROOMY", 0)
+    monkeypatch.setattr(loops, "SAVED_BYTES", 0)
     x = rows_of(graph.num_nodes, 4, 0)[held.nodes].float().requires_grad_()
     signal = elastic_message_passing(x, held, ElasticPenalty(0.3, 2.0), 10)
     ledger.peak = 0

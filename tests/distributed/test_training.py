@@ -57,7 +57,7 @@ def test_training_is_that_of_the_single_process(folder, alone, name):
 
 def test_rows_that_are_forgotten_and_computed_again_have_the_same_bits(folder, alone, monkeypatch):
     for module in ("network", "loops"):
-        monkeypatch.setattr(f"elasticgnn.distributed.{module}.ROOMY", 0)
+        monkeypatch.setattr(f"elasticgnn.distributed.{module}.SAVED_BYTES", 0)
     found = every_model(folder / "again")
     for name in MODELS:
         assert found[name][1] == alone[name][1]
@@ -65,19 +65,19 @@ def test_rows_that_are_forgotten_and_computed_again_have_the_same_bits(folder, a
             assert torch.equal(found[name][0][key], weight), (name, key)
 
 
-@pytest.mark.parametrize(("room", "forgets"), [(26_000, True), (27_000, False)])
-def test_rows_are_forgotten_by_their_width_whatever_the_features(
-    folder, monkeypatch, room, forgets
+@pytest.mark.parametrize(("room", "recomputes"), [(26_000, True), (27_000, False)])
+def test_rows_are_computed_again_by_their_width_whatever_the_features(
+    folder, monkeypatch, room, recomputes
 ):
-    monkeypatch.setattr(network, "ROOMY", room)  # 46 nodes x 64 numbers x 9 bytes: 26,496
+    monkeypatch.setattr(network, "SAVED_BYTES", room)  # 46 nodes x 64 numbers x 9 bytes: 26,496
     opened, settings = PartitionFolder(folder / "parts"), ModelSettings("elastic", 64)
     generator = torch.Generator().manual_seed(0)
     model = build_model(settings, opened.manifest.num_features, 3, generator)
     parted = network.PartedNetwork(model, settings, opened, opened.graph())
-    assert parted.forgets == forgets
+    assert parted.recomputes == recomputes
     first = parted.forward(seed=0)[1].stages[0]
     assert isinstance(first, network.Passed)
-    assert (first.outputs is None) == forgets
+    assert (first.outputs is None) == recomputes
 
 
 def test_early_stopping_and_resuming_give_the_undisturbed_run(folder, tmp_path):

@@ -129,3 +129,10 @@ def test_claims_are_alike_by_steps_and_norm():
     ]
     assert [len(batch) for batch in execute.alike(claims)] == [2, 1, 1]
     assert execute.alike(claims)[0] == [claims[0], claims[3]]
+
+
+def test_averages_of_what_was_trained_and_of_nothing():
+    trained = {"runs": 4, "epochs": 800, "seconds": 2.0}
+    assert status.averages(trained) == {"epochs_per_run": 200.0, "seconds_per_epoch": 0.0025}
+    nothing = {"runs": 0, "epochs": 0, "seconds": 0.0}
+    assert status.averages(nothing) == {"epochs_per_run": None, "seconds_per_epoch": None}

@@ -39,9 +39,9 @@ def arguments(x, graph):
 def test_every_dual_of_many_runs_is_saved_while_all_states_fit(monkeypatch):
     graph, x = random_graph(20, 40), normal_rows(20, 3, 5)
     state = (20 + graph.num_edges) * 3 * 5 * 8  # bytes of one step
-    monkeypatch.setattr(checkpoints, "ROOMY", 6 * state)
+    monkeypatch.setattr(checkpoints, "SAVED_BYTES", 6 * state)
     assert arguments(x, graph).checkpoints("x").every == 1
-    monkeypatch.setattr(checkpoints, "ROOMY", 6 * state - 1)
+    monkeypatch.setattr(checkpoints, "SAVED_BYTES", 6 * state - 1)
     assert arguments(x, graph).checkpoints("x").every == checkpoints.FAST_EVERY
     assert arguments(x[:, :1], graph).checkpoints("x").every == checkpoints.FAST_EVERY
 

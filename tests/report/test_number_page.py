@@ -56,7 +56,7 @@ def test_a_node_shows_its_number_and_its_interval(page, findings):
     titles, texts = (panel.locator(kind).all_inner_texts() for kind in ("dt", "dd"))
     shown = dict(zip(titles, texts, strict=True))
     said = float(findings.prediction.value[4])
-    assert float(shown["said"]) == pytest.approx(said, rel=1e-3)
+    assert float(shown["predicted"]) == pytest.approx(said, rel=1e-3)
     low, high = (float(end) for end in shown["interval for 90 %"].split(" to "))
     assert (high - low) / 2 == pytest.approx(findings.half, rel=0.02, abs=0.6)
     assert shown["known number"] == "5000"

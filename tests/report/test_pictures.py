@@ -96,7 +96,7 @@ def test_an_empty_panel_has_a_title_and_no_axes(axes):
 
 def test_a_picture_names_the_node_and_both_probabilities(tmp_path, monkeypatch):
     kept = []
-    monkeypatch.setattr(neighbourhood, "save_whole", lambda figure, path: kept.append(figure))
+    monkeypatch.setattr(neighbourhood, "save_figure", lambda figure, *_, **__: kept.append(figure))
     neighbourhood.save_explanation(KNOWN, ("a", "b"), tmp_path / "x.svg")
     assert kept[0].get_suptitle() == "me: a 90.0 % (40.0 % without any edge)"
     ring, bars = kept[0].axes

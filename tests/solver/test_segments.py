@@ -52,3 +52,12 @@ def test_the_rows_of_a_free_chain_are_not_its_edges_in_their_order():
     assert expected.keys() <= found.keys()  # free: every edge that is not equal to the last digits
     for edge, saturation in expected.items():
         torch.testing.assert_close(found[edge], saturation, atol=1e-3, rtol=0)
+
+
+def test_pieces_without_any_value_do_not_count():
+    graph = Graph.from_edges([(0, 1), (2, 3), (4, 5)])
+    x = torch.tensor([[1.0], [1.0], [5.0], [5.0], [0.0], [0.0]])
+    weight = torch.tensor([[1.0], [1.0], [1.0], [1.0], [0.0], [0.0]])
+    solution = minimise(x, graph, ElasticPenalty(0.1, 0.0), data_weight=weight)
+    assert solution.num_empty == 2
+    assert solution.num_pieces() == 2

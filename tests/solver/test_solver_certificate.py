@@ -10,10 +10,10 @@ from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty, certify
 from elasticgnn.solver import Verdict, minimise, native
 from elasticgnn.solver.flatten import component_means
+from elasticgnn.solver.found import judged
 from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.measure import measure, project_flow
 from elasticgnn.solver.methods import Choice
-from elasticgnn.solver.minimise import judged
 from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.units import prepare
 from marks import needs_kernels

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from elasticgnn.graph import grid_graph
+from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import cross_validate, minimise, minimise_path, noise_grid
+from elasticgnn.solver.trend import is_chain
 from solver_signals import chain
 
 
@@ -92,3 +93,11 @@ def test_path_and_choice_know_orders():
 def test_orders_that_a_graph_does_not_have_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         minimise(torch.zeros(6), grid_graph(3, 2), ElasticPenalty(1.0, 0.0), **options)
+
+
+def test_edges_of_weight_zero_make_no_chain_and_break_none():
+    ring = [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0)]
+    assert not is_chain(Graph.from_edges([*ring, (3, 0, 1.0)]))
+    assert is_chain(Graph.from_edges([*ring, (3, 0, 0.0)]))
+    assert is_chain(Graph.from_edges([(0, 1), (2, 3)]))
+    assert not is_chain(Graph.from_edges([(0, 1), (0, 2), (0, 3)]))

@@ -13,10 +13,11 @@ from elasticgnn.nn import ModelSettings
 from elasticgnn.training import ElasticGNNClassifier, ElasticGNNRegressor, TrainingPlan, tune
 from elasticgnn.training.known_columns import missing_column, unknown_columns
 from elasticgnn.training.objective import class_weights
+from elasticgnn.training.prediction import Prediction, tempered
 from elasticgnn.training.selection_split import selection_split
 from elasticgnn.training.trained_model import unlike_training
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
-from elasticgnn.training.tuning.calibration import cooled, fit_calibration
+from elasticgnn.training.tuning.calibration import SetSizes, cooled, fit_calibration, set_sizes
 from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.metrics import interval, number_score
 from elasticgnn.training.tuning.outcome import Outcome
@@ -129,3 +130,21 @@ def test_a_regressor_without_its_data_asks_for_them():
     model.task_ = None
     with pytest.raises(ValueError, match="X and graph must be given after loading without them"):
         model.asked_about(None, None)
+
+
+def test_predicted_probabilities_are_the_ones_that_were_calibrated():
+    """Also where a class is all but ruled out, which a large temperature brings back."""
+    raw = torch.tensor([[0.0, -60.0, -20.0], [1.0, 0.5, -3.0]], dtype=torch.float64).softmax(1)
+    bias = (0.3, -0.2, 0.0)
+    predicted = tempered(raw, 5.0, bias).numpy()
+    np.testing.assert_allclose(predicted, cooled(raw.numpy(), 5.0, bias), rtol=1e-6)
+
+
+def test_sizes_of_sets_are_a_mean_and_two_shares():
+    inside = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 0]], dtype=bool)
+    assert set_sizes(inside) == SetSizes(mean=1.0, one=0.5, none=0.25)
+
+
+def test_more_than_half_moved_is_mostly_moved():
+    said = Prediction(torch.eye(4), torch.tensor([0.5, 0.51, 0.0, 1.0]))
+    assert said.num_mostly_moved == 2

@@ -163,14 +163,12 @@ def is_file_of(method: str, victim: str) -> bool:
 
 def as_fed(task: NodeTask, victim: TrainedModel | None, *, own: bool) -> NodeTask:
     """The task as the model of a file is fed, or as `train` would feed own files to a model."""
-    from elasticgnn.training.known_classes import with_known_classes
+    from elasticgnn.training.known_classes import as_trained
     from elasticgnn.training.preparation import prepared_own
 
     if victim is None:
         return prepared_own(task)[0] if own else task
-    if victim.unit is not None:
-        raise ValueError("victim must predict classes, got a model of --target number")
-    return victim.prepared(with_known_classes(task, victim.class_names))
+    return as_trained(victim, task)
 
 
 def left_out(whole: NodeTask, part: NodeTask) -> list[str]:
@@ -195,10 +193,10 @@ def read_targets(text: str | None, task: NodeTask, method: str, *, by_id: bool) 
     names = node_names(task) if by_id else map(str, range(task.num_nodes))
     place = {name: number for number, name in enumerate(names)}
     asked = [part.strip() for part in text.split(",")]
-    strange = [name for name in asked if name not in place]
-    if strange:
+    unknown = [name for name in asked if name not in place]
+    if unknown:
         rule = "ids of nodes that are attacked" if by_id else f"numbers in 0..{task.num_nodes - 1}"
-        raise ValueError(f"targets must be {rule}, such as 3,17, got {strange[0]!r}")
+        raise ValueError(f"targets must be {rule}, such as 3,17, got {unknown[0]!r}")
     return torch.tensor([place[name] for name in asked])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from elasticgnn.attack.methods import GRADIENT_METHODS, METHODS, PREDICTION_METHODS, VICTIM_METHODS
+from elasticgnn.cli.given import flag, is_given
 
 if TYPE_CHECKING:
     from elasticgnn.attack.run import Settings
@@ -30,10 +31,9 @@ def check_concerned(context: typer.Context, method: str) -> None:
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
     for option, methods in CONCERNED.items():
-        source = context.get_parameter_source(option)
-        if method not in methods and source is not None and source.name != "DEFAULT":
-            name = option.replace("_", "-")
-            raise ValueError(f"--{name} must be given to {methods} only, got it for {method!r}")
+        if method not in methods and is_given(context, option):
+            name = flag(option)
+            raise ValueError(f"{name} must be given to {methods} only, got it for {method!r}")
 
 
 def with_effort(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 import time
@@ -18,12 +16,10 @@ from elasticgnn.cli.task_files import read_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from torch import Tensor
 
     from elasticgnn.certify import Certificate
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
-    from elasticgnn.training import TrainedModel
 
 
 COLUMNS = ("node", "class", "lower", "upper", "additions", "deletions")
@@ -73,6 +69,8 @@ def certify_command(
     from elasticgnn.certify.votes import denoising_predictor
     from elasticgnn.files import check_output
     from elasticgnn.training import TrainedModel
+    from elasticgnn.training.known_classes import as_trained
+    from elasticgnn.training.roles import judged_nodes
 
     noise = SparseNoise(p_plus, p_minus)
     if samples < 1 or radius < 0 or not 0 < alpha < 1:
@@ -86,11 +84,11 @@ def certify_command(
         check_output(output, inputs=(model, data, features, labels))
     trained = TrainedModel.load(model)
     given = read_for(trained, data, features, labels, data_root, layout)
-    nodes, task = judged_nodes(given, trained), as_trained(given, trained)
+    nodes, task = judged_nodes(trained, given), as_trained(trained, given)
     if len(nodes) == 0:
         raise ValueError("labels must name the class of some nodes, got none (use --labels)")
     say_notes(task.notes)
-    offset = class_offset(trained)
+    offset = trained.logit_offset
     predict = (
         predictor(trained.model, task, offset)
         if denoise is None
@@ -107,36 +105,6 @@ def certify_command(
         write(output, known, task, radius)
         facts["saved"] = str(output)
     report(facts, as_json)
-
-
-def as_trained(task: NodeTask, trained: TrainedModel) -> NodeTask:
-    """The task as the model is fed: its columns, prepared, and labels of its classes."""
-    from elasticgnn.training.known_classes import with_known_classes
-
-    if trained.unit is not None:
-        raise ValueError("model must predict classes, got one of --target number")
-    return trained.prepared(with_known_classes(task, trained.class_names))
-
-
-def class_offset(trained: TrainedModel) -> Tensor | None:
-    """What calibration adds to the outputs, so that the class is the one `predict` writes."""
-    import torch
-
-    return None if trained.bias is None else trained.temperature * torch.tensor(trained.bias)
-
-
-def judged_nodes(task: NodeTask, trained: TrainedModel) -> Any:
-    """The test nodes of the model's own split, else all nodes of known class."""
-    import numpy as np
-
-    test = (trained.facts.get("split") or {}).get("test")
-    if not test or trained.data.get("fingerprint") != task.fingerprint:
-        return task.labelled.numpy()
-    if trained.facts.get("split_by_id"):
-        place = {name: node for node, name in enumerate(task.node_ids or range(task.num_nodes))}
-        return np.array([place[name] for name in test if name in place], dtype=np.int64)
-    numbers = all(isinstance(node, int) and 0 <= node < task.num_nodes for node in test)
-    return np.array(test) if numbers else task.labelled.numpy()
 
 
 def describe(
@@ -166,18 +134,16 @@ def describe(
 
 def write(path: Path, known: Certificate, task: NodeTask, radius: int) -> None:
     """One row per node: its class, the bounds, and the largest certified radii (-1: none)."""
-    from elasticgnn.files import write_whole
+    from elasticgnn.files import csv_text, write_whole
     from elasticgnn.training.known_columns import node_names
 
     added, removed = known.radii(radius)
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
+    rows = []
     for i, name in enumerate(node_names(task)):
         kind = task.class_names[int(known.label[i])]
         bounds = (f"{known.lower[i]:.6f}", f"{known.upper[i]:.6f}")
-        table.writerow((name, kind, *bounds, added[i], removed[i]))
-    write_whole(path, text.getvalue())
+        rows.append((name, kind, *bounds, added[i], removed[i]))
+    write_whole(path, csv_text(COLUMNS, rows))
 
 
 def line(samples: int, as_json: bool) -> Any:

@@ -1,7 +1,6 @@
 """`elasticgnn data`: which data sets there are, what is in them, whether their files are right."""
 
 import json
-import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,7 @@ from elasticgnn.extras import optional_imports
 from elasticgnn.files import visible
 
 if TYPE_CHECKING:
-    from elasticgnn.data import DataSet, NodeTask
+    from elasticgnn.data import DataSet
 
 Root = Annotated[
     Path | None,
@@ -60,6 +59,7 @@ def info(name: Name, data_root: Root = None, as_json: Json = False) -> None:
     Example: elasticgnn data info cora
     """
     from elasticgnn.data import load
+    from elasticgnn.data.describe import describe
 
     facts = describe(load(name, root=data_root))
     if as_json:
@@ -140,29 +140,6 @@ def list_row(entry: "DataSet", data_root: Path | None) -> dict[str, Any]:
     if entry.files and all((folder / file).exists() for file in entry.files):
         where = "folder"
     return {"name": entry.name, **asdict(entry.statistics), "split": entry.split_rule, "at": where}
-
-
-def describe(task: "NodeTask") -> dict[str, Any]:
-    """What one wants to know of a task before training on it."""
-    from elasticgnn.data.homophily import homophily
-
-    sizes = [int((task.labels == label).sum()) for label in range(task.num_classes)]
-    within, _ = homophily(task)
-    return {
-        "name": task.name,
-        "nodes": task.num_nodes,
-        "edges": task.graph.num_edges,
-        "components": task.graph.num_components,
-        "features": task.num_features,
-        "stored feature values": getattr(task.features, "num_values", None),
-        "classes": dict(zip(task.class_names, sizes, strict=True)),
-        "unlabelled": task.num_nodes - sum(sizes),
-        "edges within a class": None if math.isnan(within) else within,
-        "split rule": task.split_rule,
-        "fixed split": None if task.split is None else list(task.split.sizes),
-        "fingerprint": task.fingerprint,
-        "notes": list(task.notes),
-    }
 
 
 def show_table(title: str, rows: list[dict[str, Any]]) -> None:

@@ -35,9 +35,9 @@ def demo(
     epochs: Annotated[int, typer.Option(help="of each training")] = 100,
     seed: Annotated[int, typer.Option(help="fixes splits, wrong edges, weights, dropout")] = 0,
     jobs: Annotated[int, typer.Option(help="processes; 0: one per processor")] = 0,
-    output: Annotated[Path, typer.Option("-o", "--output", help="picture")] = Path(
-        "elasticgnn-demo.png"
-    ),
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="picture: .png, .svg or .pdf")
+    ] = Path("elasticgnn-demo.png"),
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Trains four models on Cora with wrong edges added, and with edges flipped by Metattack.
@@ -48,11 +48,11 @@ def demo(
     """
     from elasticgnn.demo.picture import draw
     from elasticgnn.demo.trainings import DAMAGES, list_cells
-    from elasticgnn.files import check_output
+    from elasticgnn.files import check_picture
 
     if runs < 1 or epochs < 1:
         raise ValueError(f"runs and epochs must be >= 1, got {runs} and {epochs}")
-    check_output(output)
+    check_picture(output)
     began = time.perf_counter()
     cells = list_cells(runs, epochs, seed)
     tables = {}

@@ -14,13 +14,9 @@ from elasticgnn.cli.norms import NormOption
 from elasticgnn.cli.say import say
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from elasticgnn.data.signal_files import SignalFile
     from elasticgnn.graph import Graph
-    from elasticgnn.solver import Extras, Selection, Solution
-
-EXIT_CODES = {"certified": 0, "NOT certified": 1, "at the rounding floor": 3}
+    from elasticgnn.solver import Extras, Selection, Solution, Verdict
 
 
 class Criterion(StrEnum):
@@ -114,11 +110,18 @@ def denoise(
         solution, why = selection.solution, selection.summary()
     else:
         solution, why = _solved(source, graph, request), f"lambda1 {lambda1:.6g}, as asked"
-    if solution.interrupted:  # nobody asked for the point at which the solver was stopped
+    if solution.interrupted:  # the point at which the solver was stopped was not asked for
         raise KeyboardInterrupt
     _write(target, source, solution, plot, graph)
     _tell(solution, why, lambda2, target, as_json)
-    raise typer.Exit(EXIT_CODES[solution.verdict])
+    raise typer.Exit(exit_code(solution.verdict))
+
+
+def exit_code(verdict: "Verdict") -> int:
+    """0 certified, 1 not, 3 as good as rounding lets it be shown."""
+    from elasticgnn.solver import Verdict
+
+    return {Verdict.CERTIFIED: 0, Verdict.UNCERTIFIED: 1, Verdict.ROUNDING_FLOOR: 3}[verdict]
 
 
 @dataclass(frozen=True)
@@ -154,19 +157,14 @@ def _graph(source: "SignalFile", edges: Path | None, normalization: str) -> "Gra
     return read_edges(edges, source, normalization)
 
 
-def _data(source: "SignalFile") -> tuple["Tensor", "Tensor"]:
-    """The values with 0 where they are missing, and a weight of 0 there: (n, d) each."""
+def _solved(source: "SignalFile", graph: "Graph", request: DenoiseRequest) -> "Solution":
     import torch
 
-    x = torch.tensor(source.values)
-    return x.nan_to_num(0.0), (~x.isnan()).double()
-
-
-def _solved(source: "SignalFile", graph: "Graph", request: DenoiseRequest) -> "Solution":
     from elasticgnn.problem import ElasticPenalty
     from elasticgnn.solver import minimise
+    from elasticgnn.solver.observed import observed
 
-    x, weight = _data(source)
+    x, weight = observed(torch.tensor(source.values))
     assert request.lambda1 is not None
     return minimise(
         x,
@@ -187,8 +185,9 @@ def _selected(
 
     from elasticgnn.solver import cross_validate, noise_grid
     from elasticgnn.solver.losses import as_loss
+    from elasticgnn.solver.observed import observed
 
-    x, weight = _data(source)
+    x, weight = observed(torch.tensor(source.values))
     return cross_validate(
         x,
         graph,
@@ -225,9 +224,7 @@ def _write(
 
 
 def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json: bool) -> None:
-    missing = solution.value.isnan().reshape(len(solution.value), -1)
-    empty = int(missing.any(1).sum())
-    pieces = len(set(solution.pieces()[~missing.all(1)].tolist()))
+    empty, pieces = solution.num_empty, solution.num_pieces()
     if not as_json:
         say(solution.summary())
         say(f"{why}; lambda2 {lambda2:.6g}")
@@ -263,7 +260,7 @@ def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json:
 
 def _held(value: float, solution: "Solution") -> float:
     """The number; infinite, that is null, also where it is too small for float64 and not 0."""
-    return math.inf if value < sys.float_info.min and solution.relative_gap > 0 else value
+    return math.inf if solution.is_too_small(value) else value
 
 
 def _in_json(fact: Any) -> Any:

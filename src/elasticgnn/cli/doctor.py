@@ -47,7 +47,7 @@ def examine() -> dict[str, Any]:
     from elasticgnn.graph import Graph
     from elasticgnn.kernels import native
     from elasticgnn.operator import explain_route, fused
-    from elasticgnn.operator.self_check import largest_difference
+    from elasticgnn.operator.self_check import ROUNDING, largest_difference
     from elasticgnn.problem import ElasticPenalty
     from elasticgnn.versions import package_version
 
@@ -64,7 +64,7 @@ def examine() -> dict[str, Any]:
         "fused - plain": error,
         "route of short rows": route.taken,
         "data folder": str(data_folder()),
-        "healthy": error is not None and error < 1e-4,
+        "healthy": error is not None and error < ROUNDING,
     }
 
 

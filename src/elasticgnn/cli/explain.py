@@ -42,7 +42,7 @@ def explain(
     """Says by how much each neighbour and each feature moved the prediction of a node.
 
     In points of probability, or in the unit of the number that a model of --target number predicts.
-    Exact: the model is asked again without each edge, and with each feature at its neutral value.
+    Exact: the model is run again without each edge, and with each feature at its neutral value.
     Example: elasticgnn explain m.st edges.csv acc7 --features features.csv --plot acc7.png
     """
     from elasticgnn.cli.task_files import read_for
@@ -99,13 +99,13 @@ def summary_lines(known: Explanation | NumberExplanation, top: int) -> list[str]
 
     near, own = known.neighbours[:top], known.features[:top]
     if isinstance(known, Explanation):
-        said = f"{known.label} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
+        headline = f"{known.label} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
         of = "points"
     else:
-        said = f"{known.value:.6g} ({known.alone:.6g}"
+        headline = f"{known.value:.6g} ({known.alone:.6g}"
         of = "what"
     lines = [
-        f"{known.name}: {said} without any edge)",
+        f"{known.name}: {headline} without any edge)",
         f"neighbours ({len(near)} of {known.num_neighbours}), {of} their edges add:",
         *(f"  {amount(known, part.effect)}  {part.name} ({part.label})" for part in near),
     ]

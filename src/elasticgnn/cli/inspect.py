@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from elasticgnn.attack.number_suspicion import NumberEdgeScores
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
-    from elasticgnn.graph import Graph
     from elasticgnn.training import TrainedModel
 
 MEASURES = {
@@ -60,7 +57,7 @@ def inspect(
 ) -> None:
     """Ranks every edge by how wrong it looks to the model: its difference, its ends' classes.
 
-    An ElasticGNN also knows how hard each edge pulls; other models are asked by their outputs.
+    An ElasticGNN also knows the dual of each edge; other models are judged by their outputs.
     A model of --target number ranks by how far the numbers of the two ends are apart.
     The CSV has a row for each edge, the most suspicious first.
     Example: elasticgnn inspect m.st edges.csv --features features.csv --drop 50 --cleaned clean.csv
@@ -108,7 +105,7 @@ def known_nodes(task: NodeTask, *, own: bool) -> Tensor | None:
 def scored(
     trained: TrainedModel, task: NodeTask, known: Tensor | None
 ) -> tuple[NodeTask, EdgeScores | NumberEdgeScores, list[str]]:
-    """The task and its edges as the model sees them, and what is to be said of their order."""
+    """The task and its edges as the model sees them, and notes on their order."""
     from elasticgnn.attack import score_edges
     from elasticgnn.attack.number_suspicion import score_number_edges
     from elasticgnn.report.model.findings import suspicion_notes
@@ -129,18 +126,18 @@ def ranking(
     scores: EdgeScores | NumberEdgeScores, task: NodeTask, trained: TrainedModel
 ) -> list[dict[str, object]]:
     """One row per edge, the most suspicious first."""
-    ids = list(range(task.num_nodes)) if task.node_ids is None else list(task.node_ids)
+    ids = task.ids
     order, kind = scores.order(), kind_of(trained)
     tail, head = scores.graph.tail[order].tolist(), scores.graph.head[order].tolist()
     columns = [getattr(scores, name)[order].tolist() for name in MEASURES[kind]]
-    said = said_of_nodes(scores, trained)
+    predicted = predictions_of(scores, trained)
     return [
         {
             "source": ids[i],
             "target": ids[j],
             **{name: rounded(x, kind) for name, x in zip(MEASURES[kind], values, strict=True)},
-            f"source_{kind}": said[i],
-            f"target_{kind}": said[j],
+            f"source_{kind}": predicted[i],
+            f"target_{kind}": predicted[j],
         }
         for i, j, *values in zip(tail, head, *columns, strict=True)
     ]
@@ -151,7 +148,7 @@ def kind_of(trained: TrainedModel) -> str:
     return "class" if trained.unit is None else "value"
 
 
-def said_of_nodes(
+def predictions_of(
     scores: EdgeScores | NumberEdgeScores, trained: TrainedModel
 ) -> list[str] | list[float]:
     """The class or the number of each node that its edges are judged by."""
@@ -169,14 +166,10 @@ def rounded(value: float, kind: str) -> float:
 
 def write(path: Path, kind: str, rows: list[dict[str, object]]) -> None:
     """Writes the ranking as CSV, whole or not at all."""
-    from elasticgnn.files import write_whole
+    from elasticgnn.files import csv_text, write_whole
 
-    text = io.StringIO()
-    columns = ["source", "target", *MEASURES[kind], f"source_{kind}", f"target_{kind}"]
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_whole(path, text.getvalue())
+    columns = ("source", "target", *MEASURES[kind], f"source_{kind}", f"target_{kind}")
+    write_whole(path, csv_text(columns, ([row[name] for name in columns] for row in rows)))
 
 
 def clean_up(
@@ -185,29 +178,15 @@ def clean_up(
     """Writes the graph without its worst edges, and measures a GCN on both graphs."""
     from elasticgnn.attack.evaluation import accuracy_of
     from elasticgnn.attack.grading import can_be_split
+    from elasticgnn.data.own.edge_writer import write_edges
 
     graph = scores.without_worst(drop)
-    write_graph(path, graph, task)
+    write_edges(path, graph, task.ids)
     facts: dict[str, Any] = {"dropped": drop, "cleaned": str(path)}
     if can_be_split(task):
         facts["gcn_before"] = accuracy_of("gcn", task)
         facts["gcn_after"] = accuracy_of("gcn", task.with_graph(graph))
     return facts
-
-
-def write_graph(path: Path, graph: Graph, task: NodeTask) -> None:
-    """The edges as CSV, by the names of their nodes."""
-    from elasticgnn.files import write_whole
-
-    ids = list(range(task.num_nodes)) if task.node_ids is None else list(task.node_ids)
-    weighted = bool((graph.weight != 1).any())
-    columns = [[ids[i] for i in part.tolist()] for part in (graph.tail, graph.head)]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["source", "target", *["weight"] * weighted])
-    weights = [graph.weight.tolist()] if weighted else []
-    writer.writerows(zip(*columns, *weights, strict=True))
-    write_whole(path, text.getvalue())
 
 
 def report(

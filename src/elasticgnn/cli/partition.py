@@ -86,15 +86,14 @@ def read(
 
 def report(manifest: Manifest, folder: Path, what: str, as_json: bool) -> None:
     """Prints the sizes of the parts, as text or as one JSON object."""
-    work = [entry.work for entry in manifest.parts]
     facts = {
         "folder": str(folder),
         "state": what,
         "nodes": manifest.num_nodes,
         "edges": manifest.num_edges,
-        "parts": len(work),
+        "parts": len(manifest.parts),
         "method": manifest.method,
-        "heaviest": max(work) * len(work) / sum(work),
+        "heaviest": manifest.imbalance,
     }
     if as_json:
         say(json.dumps(facts))

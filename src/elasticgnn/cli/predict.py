@@ -1,9 +1,7 @@
-"""`elasticgnn predict`: what a saved model says of every node."""
+"""`elasticgnn predict`: what a saved model predicts for every node."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from pathlib import Path
@@ -72,7 +70,7 @@ def predict(
         return
     write_whole(output, text)
     if not as_json:
-        moved = int((prediction.moved > 0.5).sum())
+        moved = prediction.num_mostly_moved
         say(f"{len(rows)} nodes written to {output}; {moved} were mostly moved by neighbours")
         if coverage is not None:
             say(held)
@@ -96,7 +94,7 @@ def write_numbers(
         write_whole(output, as_csv(rows))
         if not as_json:
             say(f"{len(rows)} nodes written to {output}")
-            say(said_of_intervals(trained, asked))
+            say(interval_words(trained, asked))
     elif not as_json:
         say_exactly(as_csv(rows))
 
@@ -104,11 +102,9 @@ def write_numbers(
 def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[dict[str, object]]:
     """One row per node: its number, its role, how far neighbours moved it, and its interval."""
     from elasticgnn.training.roles import node_roles
-    from elasticgnn.training.tuning.calibration import threshold
 
-    half = threshold(trained.interval_scores, coverage)
-    said = trained.predict_numbers(task)
-    ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
+    numbers = trained.predict_numbers(task)
+    low, high = numbers.interval(trained.half_width(coverage))
     roles = node_roles(trained, task) or [""] * task.num_nodes
     return [
         {
@@ -116,11 +112,13 @@ def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[
             "value": float(f"{value:.7g}"),
             "role": role,
             "moved": float(f"{moved:.7g}"),
-            "low": float(f"{value - half:.7g}"),
-            "high": float(f"{value + half:.7g}"),
+            "low": float(f"{lower:.7g}"),
+            "high": float(f"{upper:.7g}"),
         }
-        for node, role, value, moved in zip(
-            ids, roles, said.value.tolist(), said.moved.tolist(), strict=True
+        for node, role, value, moved, lower, upper in zip(
+            *(task.ids, roles),
+            *(part.tolist() for part in (numbers.value, numbers.moved, low, high)),
+            strict=True,
         )
     ]
 
@@ -135,11 +133,10 @@ def table(task: NodeTask, trained: TrainedModel, prediction: Prediction) -> list
     """One row per node; its role is empty where the model file does not know it."""
     from elasticgnn.training.roles import node_roles
 
-    ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
     names = trained.class_names
     roles = node_roles(trained, task) or [""] * task.num_nodes
     parts = (prediction.label, prediction.confidence, prediction.moved, prediction.probability)
-    rows = zip(ids, roles, *(part.tolist() for part in parts), strict=True)
+    rows = zip(task.ids, roles, *(part.tolist() for part in parts), strict=True)
     return [
         {
             "node": node,
@@ -157,7 +154,7 @@ def add_sets(
     rows: list[dict[str, object]], trained: TrainedModel, prediction: Prediction, coverage: float
 ) -> str:
     """Adds to each row the classes its node may have, best first; how large the sets are."""
-    from elasticgnn.training.tuning.calibration import conformal_sets
+    from elasticgnn.training.tuning.calibration import conformal_sets, set_sizes
 
     scores = trained.facts.get("conformal")
     if not scores:
@@ -168,33 +165,30 @@ def add_sets(
     for row, allowed, best in zip(rows, inside, order, strict=True):
         row["set"] = "|".join(trained.class_names[k] for k in best if allowed[k])
     few = too_few(scores, coverage)
-    alone, none = (inside.sum(1) == 1).mean(), (inside.sum(1) == 0).mean()
+    found = set_sizes(inside)
     sizes = (
-        f"{inside.sum(1).mean():.2f} classes on average, "
-        f"{100 * alone:.0f} % of nodes have one, {100 * none:.0f} % none"
+        f"{found.mean:.2f} classes on average, "
+        f"{100 * found.one:.0f} % of nodes have one, {100 * found.none:.0f} % none"
     )
-    said = f"all classes, {few}" if few else sizes
-    return f"sets for {100 * coverage:g} %: {said}{kept_away(trained, 'sets', 'class')}"
+    size = f"all classes, {few}" if few else sizes
+    return f"sets for {100 * coverage:g} %: {size}{kept_away(trained, 'sets', 'class')}"
 
 
-def said_of_intervals(trained: TrainedModel, coverage: float) -> str:
+def interval_words(trained: TrainedModel, coverage: float) -> str:
     """How wide the intervals are, and how often those for 90 % held the number."""
-    from elasticgnn.training.tuning.calibration import threshold
-
     few = too_few(trained.interval_scores, coverage)
-    half = threshold(trained.interval_scores, coverage)
-    said = f"without end, {few}" if few else f"{half:.4g} to either side"
-    return f"intervals for {100 * coverage:g} %: {said}{kept_away(trained, 'intervals', 'number')}"
+    width = f"without end, {few}" if few else f"{trained.half_width(coverage):.4g} to either side"
+    return f"intervals for {100 * coverage:g} %: {width}{kept_away(trained, 'intervals', 'number')}"
 
 
 def too_few(scores: list[float], coverage: float) -> str:
     """That so many scores of nodes held out cannot say what holds so often; empty if they can."""
-    from elasticgnn.training.tuning.calibration import threshold
+    from elasticgnn.training.tuning.calibration import largest_coverage, threshold
 
     if threshold(scores, coverage) < math.inf:
         return ""
-    most = len(scores) / (len(scores) + 1)
-    return f"since {len(scores)} nodes held out tell of at most {100 * most:.4g} %"
+    most = 100 * largest_coverage(scores)
+    return f"since {len(scores)} nodes held out vouch for at most {most:.4g} %"
 
 
 def kept_away(trained: TrainedModel, what: str, held: str) -> str:
@@ -203,8 +197,8 @@ def kept_away(trained: TrainedModel, what: str, held: str) -> str:
     if not board:
         return ""
     nodes, share = board["estimate"]["nodes"], board["coverage"]
-    said = f"; {what} for 90 % held the {held} of {100 * share:.1f} % of {nodes} nodes kept away"
-    return said + by_chance(board.get("coverage_range"))
+    words = f"; {what} for 90 % held the {held} of {100 * share:.1f} % of {nodes} nodes kept away"
+    return words + by_chance(board.get("coverage_range"))
 
 
 def by_chance(between: tuple[float, float] | None) -> str:
@@ -216,8 +210,6 @@ def by_chance(between: tuple[float, float] | None) -> str:
 
 def as_csv(rows: list[dict[str, object]]) -> str:
     """The rows as CSV with a header."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(rows[0]) if rows else ["node"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
+    from elasticgnn.files import csv_text
+
+    return csv_text(list(rows[0]) if rows else ["node"], (row.values() for row in rows))

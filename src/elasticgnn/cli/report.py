@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elasticgnn.cli.given import flag, is_given
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say, say_notes
 
@@ -60,7 +61,7 @@ def report(
 ) -> None:
     """One HTML file: about a trained model (MODEL given), or about all stored studies.
 
-    A model's page has its worth on nodes kept away, what it says of every node, suspicious edges,
+    A model's page has its worth on nodes kept away, its predictions, suspicious edges,
     and the graph to click through. The studies' page has every table beside the paper's. With
     --rows it is about attacks: pictures, tables and transfer matrices of stored comparisons.
     Example: elasticgnn report m.st edges.csv --features features.csv --labels labels.csv -o m.html
@@ -89,13 +90,11 @@ def report(
     say(text if as_json else f"wrote {output} ({size / 1e6:.1f} MB)")
 
 
-def check_options(context: typer.Context, strange: tuple[str, ...], kind: str) -> None:
+def check_options(context: typer.Context, options: tuple[str, ...], kind: str) -> None:
     """Refuses options of another kind of page, which would be silently without effect."""
-    for option in strange:
-        source = context.get_parameter_source(option)
-        if source is not None and source.name != "DEFAULT":
-            name = option.replace("_", "-")
-            raise ValueError(f"--{name} must be given for {kind} only, got it for another")
+    for option in options:
+        if is_given(context, option):
+            raise ValueError(f"{flag(option)} must be given for {kind} only, got it for another")
 
 
 def write_about_model(

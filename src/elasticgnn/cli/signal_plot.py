@@ -8,47 +8,38 @@ from numpy.typing import NDArray
 
 from elasticgnn.data.signal_files import SignalFile
 from elasticgnn.extras import optional_imports
-from elasticgnn.figures import literal
-from elasticgnn.files import check_picture, whole_file
+from elasticgnn.figures import literal, new_figure, save_figure
+from elasticgnn.files import check_picture
 from elasticgnn.graph import Graph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_EDGES = 20_000  # more are a grey mass, and slow
 
 
 def plot_signal(path: Path, source: SignalFile, value: NDArray[np.float64], graph: Graph) -> None:
     """Writes the picture: an image, nodes at their coordinates, or values along a chain."""
-    with optional_imports():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
     check_plot(path, source, graph)
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
     if source.image_shape is None and source.positions is None:
-        _draw_chains(figure.subplots(), source, value, graph)
+        figure = new_figure(panel=(10, 4.6))
+        _draw_chains(figure.axes[0], source, value, graph)
     else:
-        _draw_pair(figure, source, value, graph)
-    with whole_file(path) as file:
-        figure.savefig(file, dpi=110, format=path.suffix.removeprefix("."))
+        figure = new_figure(2, panel=(5, 4.6))
+        _draw_pair(figure.axes, source, value, graph)
+    save_figure(figure, path)
 
 
 def check_plot(path: Path, source: SignalFile, graph: Graph) -> None:
     """Refuses a picture that cannot be drawn or written, before the work."""
+    from elasticgnn.solver.trend import is_chain
+
     check_picture(path, "plot")
-    if source.image_shape is None and source.positions is None and not _is_chain(graph):
+    if source.image_shape is None and source.positions is None and not is_chain(graph):
         raise ValueError(
             "plot must have coordinates unless the graph is a chain: "
             "columns x and y, or lon and lat, in the signal"
         )
-
-
-def _is_chain(graph: Graph) -> bool:
-    ends = np.bincount(np.concatenate([graph.tail.numpy(), graph.head.numpy()]), minlength=1)
-    return int(ends.max()) <= 2 and graph.num_edges == graph.num_nodes - graph.num_components
 
 
 def _draw_chains(
@@ -66,11 +57,11 @@ def _draw_chains(
 
 
 def _draw_pair(
-    figure: "Figure", source: SignalFile, value: NDArray[np.float64], graph: Graph
+    panels: "list[Axes]", source: SignalFile, value: NDArray[np.float64], graph: Graph
 ) -> None:
     """Before and after side by side."""
     for axes, rows, title in zip(
-        figure.subplots(1, 2), (source.values, value), ("given", "denoised"), strict=True
+        panels, (source.values, value), ("given", "denoised"), strict=True
     ):
         axes.set_title(title)
         axes.set_axis_off()

@@ -179,7 +179,7 @@ def time_taken(row: dict[str, Any]) -> str:
     """ " in 12 minutes (200 epochs each, 5.1 ms per epoch)", nothing where nothing was trained."""
     if not row["runs"]:
         return ""
-    each, single = row["epochs"] / row["runs"], 1000 * row["seconds"] / row["epochs"]
+    each, single = row["epochs_per_run"], 1000 * row["seconds_per_epoch"]
     return (
         f" in {row['seconds'] / 60:.0f} minutes ({each:.0f} epochs each, {single:.1f} ms per epoch)"
     )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from elasticgnn.cli.given import flag, is_given
 from elasticgnn.cli.norms import NormOption
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, attacked, check_target, read
-from elasticgnn.cli.train_given import GivenRequest, draw_splits, train_given
+from elasticgnn.cli.train_given import GivenRequest, train_given
 from elasticgnn.cli.train_parts import check_alone, refuse_options, train_parts
 from elasticgnn.cli.train_tuned import TuneRequest, train_tuned
 
@@ -118,15 +119,17 @@ def train(
 
     On own files (--edges edges.csv with columns source,target[,weight]; --features features.csv
     with id and numbers; --labels labels.csv with id,label) it compares models, saves the best, and
-    measures it on nodes that had no part in the choice. Settings that are given are used as told.
+    measures it on nodes that had no part in the choice. Given settings are used as they are.
     With --target number the labels are numbers to predict.
     Example: elasticgnn train --edges edges.csv --features features.csv --labels labels.csv -o m.st
     """
     from elasticgnn.data.own.split_file import with_split_file
+    from elasticgnn.data.splits import draw_splits
     from elasticgnn.files import check_output
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import Splitting, TrainingPlan
     from elasticgnn.training.own_splits import own_splits
+    from elasticgnn.training.tuning.metrics import is_balanced
 
     strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
     settings = ModelSettings(
@@ -199,29 +202,16 @@ def check_choices(tune: str, columns: tuple[str, ...], edges: Path | None) -> No
 def refuse_settings(given: list[str], tune: str) -> None:
     """Refuses settings where the labels are numbers, whose models are compared."""
     if given or tune == "off":
-        option = f"--{given[0].replace('_', '-')}" if given else "--tune off"
+        option = flag(given[0]) if given else "--tune off"
         raise ValueError(f"--target number must be left to compare models, got {option}")
-
-
-def is_balanced(class_weights: str, metric: str) -> bool:
-    """Whether every class weighs the same in the loss."""
-    if class_weights not in ("auto", "none", "balanced"):
-        raise ValueError(f"class-weights must be auto, none or balanced, got {class_weights!r}")
-    return class_weights == "balanced" or (class_weights == "auto" and metric in ("balanced", "f1"))
 
 
 def refuse_unused(context: typer.Context, given: list[str]) -> None:
     """Refuses options that only a comparison of models would look at."""
     for option in ("metric", "minutes"):
         if is_given(context, option):
-            why = f"--{given[0].replace('_', '-')}" if given else "none"
+            why = flag(given[0]) if given else "none"
             raise ValueError(
                 f"--{option} must go with a comparison of models (own files, no settings), "
                 f"got {why} beside it"
             )
-
-
-def is_given(context: typer.Context, option: str) -> bool:
-    """Whether a person wrote the option, whatever its value."""
-    source = context.get_parameter_source(option)
-    return source is not None and source.name != "DEFAULT"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elasticgnn.cli.given import flag
 from elasticgnn.cli.say import say
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def train_parts(
         if rank == 0:
             facts = describe(folder, trained, seed, processes)
             if output is not None:
-                save(folder, trained, output, facts)
+                trained.with_facts().save(output)
                 facts["saved"] = str(output)
             report(facts, as_json)
             if checkpoint is not None:
@@ -65,8 +66,7 @@ def refuse_options(given: Sequence[str]) -> None:
     """Refuses options of `train` that would have no effect on a partition folder."""
     for option in given:
         if option not in OPTIONS:
-            name = f"--{option.replace('_', '-')}"
-            raise ValueError(f"{name} must be left out for a partition folder, got it")
+            raise ValueError(f"{flag(option)} must be left out for a partition folder, got it")
 
 
 def check_alone(data: str, options: Sequence[str]) -> None:
@@ -76,9 +76,8 @@ def check_alone(data: str, options: Sequence[str]) -> None:
     if is_launched():  # each would train all of it, and all would write the same file
         raise ValueError(f"data must be a partition folder for several processes, got {data}")
     for option in options:
-        if option.startswith("checkpoint"):
-            name = option.replace("_", "-")
-            raise ValueError(f"--{name} must be given with a partition folder, got {data}")
+        if option in ("checkpoint", "checkpoint_every"):
+            raise ValueError(f"{flag(option)} must be given with a partition folder, got {data}")
 
 
 def progress_line(epochs: int) -> Any:
@@ -116,30 +115,6 @@ def describe(
         "val_loss": list(history.val_loss),
         "seconds": history.seconds,
     }
-
-
-def save(
-    folder: PartitionFolder, trained: PartedTraining, path: Path, facts: dict[str, Any]
-) -> None:
-    """Writes the model file, in the same form as for a single process."""
-    from elasticgnn.training import TrainedModel
-
-    manifest = folder.manifest
-    known = {"seed": facts["seed"], "test_accuracy": facts["test"]}
-    if manifest.num_nodes <= 1_000_000:  # lists of more nodes would outgrow the weights
-        known["split"] = trained.split.to_lists()
-    TrainedModel(
-        trained.model,
-        trained.settings,
-        manifest.class_names,
-        manifest.num_features,
-        {"name": manifest.name, "fingerprint": manifest.fingerprint},
-        None,
-        known,
-        manifest.feature_names,
-        categories=manifest.categories,
-        fill=manifest.fill,
-    ).save(path)
 
 
 def report(facts: dict[str, Any], as_json: bool) -> None:

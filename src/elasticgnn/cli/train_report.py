@@ -9,57 +9,8 @@ from typing import TYPE_CHECKING, Any
 from elasticgnn.cli.say import say
 
 if TYPE_CHECKING:
-    from elasticgnn.data import NodeTask, Split
+    from elasticgnn.data import NodeTask
     from elasticgnn.training import TrainedModel
-    from elasticgnn.training.repeat import Repeated
-
-
-def describe(task: NodeTask, repeated: Repeated, seed: int, *, by_id: bool) -> dict[str, Any]:
-    """Everything that the command says, as plain values."""
-    from dataclasses import asdict
-
-    from elasticgnn.training.majority import majority_class
-    from elasticgnn.training.summary import summarize
-
-    histories = repeated.histories
-    test = summarize([history.test_accuracy for history in histories])
-    majority = asdict(majority_class(task, repeated.splits))
-    return {
-        "data": task.name,
-        "nodes": task.num_nodes,
-        "edges": task.graph.num_edges,
-        "classes": list(task.class_names),
-        "notes": list(task.notes),
-        "settings": asdict(repeated.settings),
-        "splits": len(histories),
-        "split_by_id": by_id and task.node_ids is not None,
-        "test": asdict(test),
-        "majority": {"class": majority["name"], "accuracy": majority["accuracy"]},
-        "beats_majority": test.mean > majority["accuracy"],
-        "validation": asdict(summarize([history.val_accuracy for history in histories])),
-        "runs": [
-            {
-                "seed": seed + number,
-                "test": history.test_accuracy,
-                "validation": history.val_accuracy,
-                "selected_epoch": history.selected_epoch,
-                "epochs": history.epochs,
-                "seconds": history.seconds,
-                "split": split_lists(repeated.splits[number], task, by_id),
-            }
-            for number, history in enumerate(histories)
-        ],
-        "seconds": sum(history.seconds for history in histories),
-    }
-
-
-def split_lists(split: Split, task: NodeTask, by_id: bool) -> dict[str, list[Any]]:
-    """The nodes of each part: by their ids in one's own files, else by their numbers."""
-    lists = split.to_lists()
-    ids = task.node_ids
-    if not by_id or ids is None:
-        return dict(lists)
-    return {name: [ids[node] for node in nodes] for name, nodes in lists.items()}
 
 
 def report(facts: dict[str, Any], as_json: bool) -> None:
@@ -98,10 +49,10 @@ def judgement(facts: dict[str, Any]) -> str:
             "WARNING: no labelled node is left to test on (4 of a class are needed): "
             "how good this model is, is unknown"
         )
-    said = f"always saying {name!r} is right for {100 * share:.1f} %"
+    baseline = f"always saying {name!r} is right for {100 * share:.1f} %"
     if facts["beats_majority"]:
-        return said
-    return f"WARNING: this model has learned nothing of use: {said}, no less than the model"
+        return baseline
+    return f"WARNING: this model has learned nothing of use: {baseline}, no less than the model"
 
 
 def none_for_nan(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`elasticgnn train` on own files: models compared, the best saved, its worth said."""
+"""`elasticgnn train` on own files: models compared, the best saved, and what it is worth."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def summary_lines(board: Leaderboard) -> list[str]:
     rows = [row(entry, shown) for entry in board.entries]
     simplest = "majority" if board.winner.unit is None else "mean"
     rows.append(f"{simplest:{WIDTH}} {'':5}   {'':18} {shown(board.majority)}")
-    said = board.estimate
+    estimate = board.estimate
     return [
         f"{board.metric}{unit_of(board.metric)}, within the known nodes:",
         head,
         *rows,
-        f"{called(board.entries[0])}: {board.metric} {shown(said.value)} (95 % between "
-        f"{ends(said, shown, ' and ')}) on {said.nodes} nodes that chose nothing; "
+        f"{called(board.entries[0])}: {board.metric} {shown(estimate.value)} (95 % between "
+        f"{ends(estimate, shown, ' and ')}) on {estimate.nodes} nodes that chose nothing; "
         f"{certainty(board)}, {board.seconds:.0f} s",
         *verdicts(board),
     ]

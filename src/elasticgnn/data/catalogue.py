@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from elasticgnn.data.planetoid import planetoid_files
-from elasticgnn.data.task import SplitRule
+from elasticgnn.data.split import SplitRule
 
 Kind = Literal["bundled", "planetoid", "npz", "attacked"]
 

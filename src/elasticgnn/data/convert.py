@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,7 +10,8 @@ from torch import Tensor
 
 from elasticgnn.data.labels import is_unknown, number_known, plain_list
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
-from elasticgnn.data.task import SPLIT_PARTS, NodeTask, Split
+from elasticgnn.data.split import SPLIT_PARTS, Split
+from elasticgnn.data.task import NodeTask
 from elasticgnn.extras import optional_imports
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
@@ -118,7 +119,7 @@ def to_networkx(task: NodeTask) -> Any:
     with optional_imports():
         import networkx
 
-    ids: Sequence[Hashable] = task.node_ids or range(task.num_nodes)
+    ids = task.ids
     result = networkx.relabel_nodes(task.graph.to_networkx(), dict(enumerate(ids)))
     for node, label in zip(ids, task.labels.tolist(), strict=True):
         if label >= 0:

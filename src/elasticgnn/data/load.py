@@ -13,7 +13,8 @@ from elasticgnn.data.cora import bundled_cora
 from elasticgnn.data.download import require_files
 from elasticgnn.data.npz import read_adjacency, read_benchmark_npz
 from elasticgnn.data.planetoid import read_planetoid
-from elasticgnn.data.task import NodeTask, Split
+from elasticgnn.data.split import Split
+from elasticgnn.data.task import NodeTask
 from elasticgnn.features import SparseFeatures
 
 

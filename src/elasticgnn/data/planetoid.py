@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from elasticgnn.data.safe_pickle import read_pickle
-from elasticgnn.data.task import NodeTask, Split
+from elasticgnn.data.split import Split
+from elasticgnn.data.task import NodeTask
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 

@@ -1,11 +1,34 @@
-"""The paper's divisions of labelled nodes into training, validation and test."""
+"""Divisions of labelled nodes into training, validation and test: the paper's, and one's own."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from elasticgnn.data.task import NodeTask, Split
+from elasticgnn.data.split import Split
+from elasticgnn.data.task import NodeTask
+
+SPLITS, MANY_NODES = 10, 100_000
+
+
+def draw_splits(task: NodeTask, count: int | None, seed: int, *, own: bool) -> list[Split]:
+    """`count` splits for training with given settings; see `usual_split`.
+
+    None draws ten: of very many nodes of one's own, one, which measures well enough alone.
+    """
+    if count is None:
+        count = 1 if own and task.num_nodes > MANY_NODES else SPLITS
+    if count < 1:
+        raise ValueError(f"splits must be >= 1, got {count}")
+    generator = torch.Generator().manual_seed(seed)
+    return [usual_split(task, generator, own=own) for _ in range(count)]
+
+
+def usual_split(task: NodeTask, generator: torch.Generator, *, own: bool) -> Split:
+    """The paper's split of its data sets; 60/20/20 of the known nodes of one's own files."""
+    if own:
+        return share_split(task.labels, generator, train=0.6, val=0.2)
+    return paper_split(task, generator)
 
 
 def paper_split(task: NodeTask, generator: torch.Generator) -> Split:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elasticgnn.figures import COLOURS, new_figure
+from elasticgnn.figures import COLOURS, new_figure, save_figure
 
 if TYPE_CHECKING:
     from elasticgnn.training.summary import Summary
@@ -23,9 +23,8 @@ LABELS = {
 
 
 def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
-    """Writes a PNG: one panel per kind of damage, one line per model with its 95 % interval."""
+    """Writes one panel per kind of damage, one line per model with its 95 % interval."""
     from elasticgnn.demo.trainings import DAMAGES
-    from elasticgnn.files import whole_file
 
     figure = new_figure(len(tables), panel=(4.8, 4.4), sharey=True)
     panels = figure.axes
@@ -38,8 +37,7 @@ def draw(tables: dict[str, dict[str, list[Summary]]], path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("test accuracy on Cora in %")
     panels[-1].legend(frameon=False, loc="lower left")
-    with whole_file(path) as file:
-        figure.savefig(file, format="png")
+    save_figure(figure, path)
 
 
 def draw_lines(axes: Any, x: list[float], rows: dict[str, list[Summary]]) -> None:

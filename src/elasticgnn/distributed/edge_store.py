@@ -81,8 +81,8 @@ def bucket_starts(path: Path, num_nodes: int) -> NDArray[np.int64]:
     for low, _ in pairs_of(path, num_nodes):
         rows += np.bincount(low // step, minlength=BINS)
     buckets = min(max(1, -(-int(rows.sum()) // BUCKET)), MOST_BUCKETS)
-    wish = np.arange(1, buckets) * (rows.sum() / buckets)
-    bins = np.searchsorted(np.cumsum(rows), wish, side="right")
+    ends = np.arange(1, buckets) * (rows.sum() / buckets)
+    bins = np.searchsorted(np.cumsum(rows), ends, side="right")
     return np.unique(np.concatenate([[0], bins])) * step
 
 

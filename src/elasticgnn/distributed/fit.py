@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,8 +24,10 @@ from elasticgnn.distributed.ordered_sum import sum_over_parts
 from elasticgnn.distributed.stages import check_settings
 from elasticgnn.features import draw_seed
 from elasticgnn.nn import ModelSettings, build_model
-from elasticgnn.training import History, TrainingPlan
+from elasticgnn.training import History, TrainedModel, TrainingPlan
 from elasticgnn.training.record import EpochResult, Record
+
+MOST_LISTED = 1_000_000  # lists of more nodes would outgrow the weights in a model file
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,25 @@ class PartedTraining:
     def split(self) -> Split:
         """The nodes that it was trained, selected and tested on; of all processes."""
         return self.folder.split(self.seed)
+
+    def with_facts(self) -> TrainedModel:
+        """The model with what its file says, in the same form as for a single process."""
+        manifest = self.folder.manifest
+        known: dict[str, Any] = {"seed": self.seed, "test_accuracy": self.history.test_accuracy}
+        if manifest.num_nodes <= MOST_LISTED:
+            known["split"] = self.split.to_lists()
+        return TrainedModel(
+            self.model,
+            self.settings,
+            manifest.class_names,
+            manifest.num_features,
+            {"name": manifest.name, "fingerprint": manifest.fingerprint},
+            None,
+            known,
+            manifest.feature_names,
+            categories=manifest.categories,
+            fill=manifest.fill,
+        )
 
 
 def fit_parts(

@@ -13,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from elasticgnn.data import NodeTask, Split, paper_split, share_split
+from elasticgnn.data import NodeTask, Split
 from elasticgnn.data.npy import map_npy
+from elasticgnn.data.splits import usual_split
 from elasticgnn.distributed.agreement import check_same
 from elasticgnn.distributed.checks import check_kind, check_part, check_range
 from elasticgnn.distributed.graph import DistributedGraph, rank_and_processes
@@ -123,9 +124,7 @@ class PartitionFolder:
     def split(self, seed: int) -> Split:
         """The split that `elasticgnn train` draws first from this seed."""
         generator = torch.Generator().manual_seed(seed)
-        if self.manifest.own_files:
-            return share_split(self.labels, generator, train=0.6, val=0.2)
-        return paper_split(self.outline, generator)
+        return usual_split(self.outline, generator, own=self.manifest.own_files)
 
     @property
     def outline(self) -> NodeTask:

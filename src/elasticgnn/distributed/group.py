@@ -104,8 +104,8 @@ def reach(address: str, port: int, timeout: float) -> None:
 def call_everyone(store: Any, rank: int, count: int, timeout: float) -> None:
     """Refuses a group in which somebody does not appear, or does not answer a call."""
     family, address = own_address()
-    with socket.create_server(("", 0), family=family) as door:
-        place = f"{address} {door.getsockname()[1]} {socket.gethostname()}"
+    with socket.create_server(("", 0), family=family) as server:
+        place = f"{address} {server.getsockname()[1]} {socket.gethostname()}"
         store.set(f"where/{rank}", place)
         places = {other: place_of(store, other, count, timeout) for other in range(count)}
         for other, (host, port, name) in places.items():
@@ -117,7 +117,7 @@ def call_everyone(store: Any, rank: int, count: int, timeout: float) -> None:
                     f"from process {rank} on {socket.gethostname()}: {error.strerror or error}"
                 ) from None
         store.set(f"called/{rank}", "1")
-        for other in range(count):  # its door stays open until all have called
+        for other in range(count):  # its server stays open until all have called
             wait_for(
                 store, f"called/{other}", timeout, f"process {other} of {count} left the group"
             )

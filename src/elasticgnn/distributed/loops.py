@@ -22,7 +22,7 @@ from elasticgnn.operator.kernel_call import address, form_number, in_memory, ker
 from elasticgnn.problem import EdgePenalty
 from elasticgnn.problem.step_sizes import StepSizes
 
-ROOMY = 3 << 30  # bytes for the adjoint in a process; where steps leave more, some run again
+SAVED_BYTES = 3 << 30  # for the adjoint in a process; where steps leave more, some run again
 
 
 class Arrival(Protocol):
@@ -66,7 +66,7 @@ class Loops:
     def choose_stride(self, steps: int) -> None:
         """Forgets steps where all of them would fill the memory; in all processes alike."""
         size = self.graph.heaviest * self.padded * self.dtype.itemsize
-        if self.has_dual and steps * size > ROOMY:
+        if self.has_dual and steps * size > SAVED_BYTES:
             self.stride = math.isqrt(steps - 1) + 1
 
     def _arrays(self) -> tuple[Tensor, ...]:
@@ -103,7 +103,7 @@ class Loops:
     def load(self, pieces: list[Tensor], *, halo: bool = False) -> Tensor:
         """Rows in the parts' order (owned, width), in pieces, as padded local ones.
 
-        Empties the list, so that what nobody else holds is not in memory twice.
+        Empties the list, so that rows without another owner are not in memory twice.
         """
         rows, first = self.node_rows(halo=halo), 0
         place = torch.from_numpy(self.graph.local.place)

@@ -53,6 +53,12 @@ class Manifest:
     fill: tuple[float, ...] | None = None  # what stands for a missing value in each column
 
     @property
+    def imbalance(self) -> float:
+        """The work of the heaviest part as a multiple of the mean."""
+        work = [part.work for part in self.parts]
+        return max(work) * len(work) / sum(work)
+
+    @property
     def digest(self) -> str:
         """SHA-256 of all of it: what a checkpoint belongs to."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()

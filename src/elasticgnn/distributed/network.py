@@ -18,8 +18,8 @@ from elasticgnn.distributed.stages import Local, Propagation, flat, stages_of
 from elasticgnn.nn import ModelSettings
 from elasticgnn.problem.step_sizes import step_sizes
 
-ROOMY = 1 << 30  # bytes of hidden rows in a process; where there are more, they are computed again
-KEPT = 9  # bytes that a hidden number leaves: itself, what dropout made of it, and whether it fell
+SAVED_BYTES = 1 << 30  # of hidden rows in a process; where there are more, they are computed again
+HIDDEN_BYTES = 9  # a hidden number, what dropout made of it, and whether it was dropped
 
 Noises = list[PartNoise | None]
 
@@ -57,7 +57,8 @@ class PartedNetwork:
         ]
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         hidden = settings.hidden_channels * (settings.num_layers - 1)
-        self.forgets = KEPT * graph.num_owned * hidden > ROOMY  # rows between layers of a stage
+        # whether rows between the layers of a stage are computed again
+        self.recomputes = HIDDEN_BYTES * graph.num_owned * hidden > SAVED_BYTES
 
     def forward(self, seed: int | None, epoch: int = 0) -> tuple[list[Tensor], Trace]:
         """The last stage's rows, one tensor per part; with a seed as in training, with dropout."""
@@ -95,16 +96,16 @@ class PartedNetwork:
         for part in inputs or []:
             part.requires_grad_(gradient)
         used = [part.rows for part in self.parts] if inputs is None else inputs
-        with torch.set_grad_enabled(gradient and not self.forgets):
+        with torch.set_grad_enabled(gradient and not self.recomputes):
             outputs = [stage(part, noise) for part, noise in zip(used, trace.noises, strict=True)]
         if gradient:
-            trace.stages.append(Passed(inputs, None if self.forgets else list(outputs)))
+            trace.stages.append(Passed(inputs, None if self.recomputes else list(outputs)))
         return outputs
 
     def backward(self, trace: Trace, grads: list[Tensor]) -> None:
         """Sets the weights' gradients: added up over each part, then over all parts in order.
 
-        Empties the trace and `grads`: what a stage has used is in nobody's way.
+        Empties the trace and `grads`: what a stage has used is freed.
         """
         own = [torch.zeros(sum(p.numel() for p in self.parameters)) for _ in self.parts]
         for stage in reversed(self.stages):

@@ -83,8 +83,8 @@ def ranks_of_parts(work: NDArray[Any], processes: int) -> NDArray[np.int64]:
             f"parts must be at least as many as the processes ({processes}), got {len(work)}"
         )
     middle = np.cumsum(work) - np.asarray(work) / 2
-    wish = np.minimum((middle * processes / max(1, work.sum())).astype(np.int64), processes - 1)
+    ideal = np.minimum((middle * processes / max(1, work.sum())).astype(np.int64), processes - 1)
     number = np.arange(len(work))
     least, most = np.maximum(number - len(work) + processes, 0), np.minimum(number, processes - 1)
-    ranks: NDArray[np.int64] = np.clip(wish, least, most)
+    ranks: NDArray[np.int64] = np.clip(ideal, least, most)
     return np.minimum(np.maximum.accumulate(ranks), most)

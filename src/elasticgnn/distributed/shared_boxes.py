@@ -31,7 +31,7 @@ LIFE = BOXES  # the file of locks: never mapped, for closing a map would open th
 OFFER = 256  # bytes of a message that offers boxes
 LINE = 64  # bytes: the two numbers lie on cache lines of their own, the rows behind them
 HEADER = 2 * LINE
-LOOK = 0.05  # seconds between two looks whether the other process lives
+LIFE_CHECK = 0.05  # seconds between two checks that the other process lives
 PATIENCE = 300.0  # seconds for a process that lives and does not come, as for one behind a socket
 
 
@@ -71,7 +71,7 @@ class SharedBoxes:
 
     def _await(self, word: int, number: int) -> None:
         end = time.monotonic() + PATIENCE
-        while number > 0 and not native.halo_await(word, number, LOOK):
+        while number > 0 and not native.halo_await(word, number, LIFE_CHECK):
             if not self._other_lives():
                 raise PeerFailure("connection closed by peer: its process ended")
             if time.monotonic() > end:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from elasticgnn.features import SparseFeatures
 from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.nn import ModelSettings
+from elasticgnn.nn.settings import lambda2_of
 from elasticgnn.problem import ElasticPenalty
 
 Rows = Tensor | SparseFeatures
@@ -53,8 +54,8 @@ def stages_of(model: nn.Module, settings: ModelSettings) -> list[Local | Propaga
     if settings.name == "sgc":
         return [first, Propagation(average, any_model.K)]
     if settings.name == "appnp":
-        lambda2 = 1 / settings.alpha - 1 if settings.alpha > 0 else math.inf
-        return [first, Propagation(ElasticPenalty(0.0, lambda2), settings.steps)]
+        penalty = ElasticPenalty(0.0, lambda2_of(settings.alpha))
+        return [first, Propagation(penalty, settings.steps)]
     return [first, Propagation(any_model.penalty, settings.steps)]
 
 

@@ -1,4 +1,4 @@
-"""Errors of the way between processes, told apart from those of a computation."""
+"""Errors of the connection between processes, apart from those of a computation."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class Worker:
         return worked
 
     def train(self, group: CellGroup, ledger: Ledger, claims: list[Claim]) -> None:
-        """Trains the claims and tells the ledger as each is finished."""
+        """Trains the claims and stores each in the ledger when it is finished."""
         group_task = GroupTask(group, self.task(group))
 
         def finished(claim: Claim, records: list[RunRecord]) -> None:
@@ -153,12 +153,12 @@ class Worker:
             self.progress.done = min(sum(self.counts.values()), self.progress.total)
             what = f"{group.dataset} {group.level:g} {group.group}, {claim.setting.label()}"
             self.report(self.progress.line(what))
-            self.tell(what, records)
+            self.notify(what, records)
 
         with beating(lambda count: ledger.beat(claims, count)):
             train_claims(group_task, claims, finished)
 
-    def tell(self, what: str, records: list[RunRecord]) -> None:
+    def notify(self, what: str, records: list[RunRecord]) -> None:
         """Hands the numbers of finished trainings to the callback, if there is one."""
         if self.callback is not None:
             for record in records:

@@ -21,7 +21,7 @@ def environment() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The processor's model name where the system tells it."""
+    """The processor's model name where the system has it."""
     info = Path("/proc/cpuinfo")
     if info.is_file():
         for line in info.read_text("utf-8", errors="replace").splitlines():

@@ -36,7 +36,7 @@ def run_jobs(spec: StudySpec, plan: WorkPlan, jobs: int, report: Callable[[str],
             while not lines.empty():
                 report(lines.get())
             time.sleep(0.2)
-    finally:  # Ctrl-C: nobody is left behind
+    finally:  # Ctrl-C: no process is left behind
         for worker in workers:
             worker.terminate()
         for worker in workers:

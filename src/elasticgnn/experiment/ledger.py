@@ -1,7 +1,7 @@
 """The trials of one group of cells: planned, claimed, finished, and read back.
 
 A trial is one setting with some of its runs. Workers never talk to each other: each plans what
-is missing, claims what waits, and tells what it trained. Whatever is planned twice (two workers
+is missing, claims what waits, and stores what it trained. Whatever is planned twice (two workers
 at the same moment) is dropped when claimed, whatever a dead worker held is planned again.
 """
 
@@ -80,7 +80,7 @@ class Ledger:
         return [json.loads(text) for text in sorted(texts)]
 
     def plan(self, wanted: Mapping[Setting, int]) -> None:
-        """Queue the runs of `wanted` that nobody has done, does, or has queued."""
+        """Queue the runs of `wanted` that no worker has done, does, or has queued."""
         with claim_lock(self.url):
             self.release_dead()
             covered: dict[Setting, set[int]] = {}

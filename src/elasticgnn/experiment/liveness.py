@@ -66,7 +66,7 @@ def beating(beat: Callable[[int], None], interval: float = 60.0) -> Iterator[Non
         count = 0
         while not done.wait(interval):
             count += 1
-            with suppress(Exception):  # whatever it is, the next result that is told meets it too
+            with suppress(Exception):  # whatever it is, the next reported result meets it too
                 beat(count)
 
     thread = threading.Thread(target=loop, daemon=True)

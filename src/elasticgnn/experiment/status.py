@@ -43,7 +43,16 @@ def study_status(spec: StudySpec, url: str, results: Path) -> dict[str, Any]:
             if trial.state.name.lower() in STATES:
                 found[trial.state.name.lower()] += 1
         add_trainings(found, finished_runs(trials), group)
-    return found
+    return {**found, **averages(found)}
+
+
+def averages(found: dict[str, Any]) -> dict[str, float | None]:
+    """Epochs of a training and seconds of an epoch, None where nothing was trained."""
+    runs, epochs = found["runs"], found["epochs"]
+    return {
+        "epochs_per_run": epochs / runs if runs else None,
+        "seconds_per_epoch": found["seconds"] / epochs if epochs else None,
+    }
 
 
 def rules(spec: StudySpec) -> dict[str, list[str]]:

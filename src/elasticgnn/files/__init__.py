@@ -7,6 +7,7 @@ from elasticgnn.files.output import PICTURES as PICTURES
 from elasticgnn.files.output import check_folder as check_folder
 from elasticgnn.files.output import check_output as check_output
 from elasticgnn.files.output import check_picture as check_picture
+from elasticgnn.files.table_text import csv_text as csv_text
 from elasticgnn.files.visible import first_line as first_line
 from elasticgnn.files.visible import hide_password as hide_password
 from elasticgnn.files.visible import markdown_text as markdown_text

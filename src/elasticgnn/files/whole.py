@@ -77,7 +77,7 @@ def keep_permissions(handle: int, path: Path) -> None:
 
 @contextmanager
 def open_folder(path: Path) -> Iterator[int]:
-    """A handle of the folder, so that nobody can put another in its place meanwhile."""
+    """A handle of the folder, so that no other can take its place meanwhile."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield handle

@@ -49,12 +49,12 @@ Isa read_isa() {
     throw std::runtime_error(
         "elasticgnn was built for " + names_of({ELASTICGNN_BUILT}) +
         " alone, which this CPU does not have: install it again on this machine");
-  const char* wish = std::getenv("ELASTICGNN_SIMD");
-  if (wish == nullptr || *wish == '\0') return sets.back();
+  const char* wanted = std::getenv("ELASTICGNN_SIMD");
+  if (wanted == nullptr || *wanted == '\0') return sets.back();
   for (Isa isa : sets)
-    if (isa_name(isa) == wish) return isa;
+    if (isa_name(isa) == wanted) return isa;
   throw std::runtime_error("ELASTICGNN_SIMD must be a set that this build and this CPU have (" +
-                           names_of(sets) + "), got " + wish);
+                           names_of(sets) + "), got " + wanted);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ class ElasticGNN(Propagated):
         reset(self.backbone, self.propagation)
 
     def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
-        """What the backbone says of each node (n, out), before any smoothing."""
+        """The backbone's logits (n, out), before any smoothing."""
         if isinstance(self.backbone, MLP):
             return self.backbone(x, noise=noise)
         if isinstance(x, SparseFeatures) and not takes_sparse(self.backbone):

@@ -18,7 +18,7 @@ class Propagated(nn.Module):
         reset(self.backbone)
 
     def logits(self, x: Tensor | SparseFeatures, *, noise: DropoutNoise | None = None) -> Tensor:
-        """What the backbone says of each node (n, out), before any smoothing."""
+        """The backbone's logits (n, out), before any smoothing."""
         logits: Tensor = self.backbone(x, noise=noise)
         return logits
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 class ScriptableEMP(nn.Module):
     """The steps of an EMP with fixed strengths on an edge_index (2, E); what jit.script gets.
 
-    Every column is an edge of half its weight, as in nn/traced.py, which tells why that is right.
+    Every column is an edge of half its weight, as in nn/traced.py, which says why that is right.
     """
 
     def __init__(self, steps: int, sizes: tuple[float, float, float, float], form: str) -> None:

@@ -14,7 +14,7 @@ class Checkpoints(NamedTuple):
 
 
 FAST_EVERY = 4
-ROOMY = 1 << 28  # bytes that many runs side by side may take to replay nothing
+SAVED_BYTES = 1 << 28  # that many runs side by side may take to replay nothing
 
 
 def plan_checkpoints(
@@ -33,7 +33,7 @@ def plan_checkpoints(
     if gradients == "none" or not use_dual or steps == 0:
         return Checkpoints(max(steps, 1), False, 0, 0)
     every = _lean_interval(steps, ratio) if lean else FAST_EVERY
-    if not lean and 0 < state_bytes * steps <= ROOMY:
+    if not lean and 0 < state_bytes * steps <= SAVED_BYTES:
         every = 1
     duals = (steps - 1) // every
     nodes = duals if lean else steps * _rows_per_step(gradients)

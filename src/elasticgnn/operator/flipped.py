@@ -44,7 +44,7 @@ class FlipLists:
 
 @dataclass(frozen=True, eq=False)
 class FlippedOutput:
-    """What a model says of each graph: label (lists, n) uint8, rows (lists, n, d) if asked for."""
+    """Predictions on each graph: label (lists, n) uint8, rows (lists, n, d) if asked for."""
 
     label: Tensor
     rows: Tensor | None

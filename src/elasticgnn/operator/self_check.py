@@ -6,6 +6,8 @@ from elasticgnn.graph import Graph
 from elasticgnn.operator.emp import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
 
+ROUNDING = 1e-4  # what ten steps of float32 in another order may differ by
+
 
 def largest_difference() -> float:
     """Largest difference between the chosen route's steps and the plain ones on a ring."""

@@ -5,12 +5,19 @@ from __future__ import annotations
 import io
 import textwrap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from elasticgnn.experiment.spec import ModelSpec
-from elasticgnn.extras import optional_imports
-from elasticgnn.figures import COLOURS, MARKERS, legend_below, literal, new_figure
-from elasticgnn.files import PICTURES, whole_file
+from elasticgnn.figures import (
+    COLOURS,
+    MARKERS,
+    legend_below,
+    literal,
+    new_figure,
+    save_figure,
+    write_figure,
+)
+from elasticgnn.files import PICTURES
 from elasticgnn.report.series import mean_series
 from elasticgnn.report.table import Table
 
@@ -22,7 +29,7 @@ def save_plot(table: Table, path: Path) -> None:
     """One panel per data set that has results: lines along the axis, or a row per model."""
     if path.suffix not in PICTURES:
         raise ValueError(f"output must end in one of {PICTURES}, got {path.name!r}")
-    save_whole(drawn(table), path)
+    save_figure(drawn(table), path, make_folder=True)
 
 
 def plot_bytes(table: Table, kind: str) -> bytes:
@@ -49,22 +56,6 @@ def drawn(table: Table) -> Any:
 def in_rows(table: Table) -> bool:
     """Whether the models stand in rows, because the study has no axis to draw them along."""
     return table.spec.metric != "objective" and table.spec.axis == "none"
-
-
-def save_whole(figure: Any, path: Path) -> None:
-    """The file in one step."""
-    with whole_file(path, make_folder=True) as file:
-        write_figure(figure, file, path.suffix.removeprefix("."))
-
-
-def write_figure(figure: Any, file: BinaryIO, kind: str) -> None:
-    """The same figure gives the same bytes."""
-    with optional_imports():
-        import matplotlib as mpl
-
-    dated = {"Date": None} if kind == "svg" else None
-    with mpl.rc_context({"svg.hashsalt": "elasticgnn"}):
-        figure.savefig(file, format=kind, metadata=dated)
 
 
 def has_results(table: Table, dataset: str) -> bool:

@@ -1,4 +1,4 @@
-"""Why a cell differs from the published one, as far as the records tell.
+"""Why a cell differs from the published one, as far as the records show.
 
 Three kinds: what the study's file remarks; trainings with something changed, from the record
 `<study>_causes.json` beside the results; and settings of the same search that agree with the paper.

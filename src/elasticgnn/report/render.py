@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from typing import Any, Literal
 
 from elasticgnn.experiment import Summary
 from elasticgnn.experiment.spec import Published
 from elasticgnn.extras import optional_imports
-from elasticgnn.files import markdown_text, visible
+from elasticgnn.files import csv_text, markdown_text, visible
 from elasticgnn.report.series import SERIES_LEGEND, series_csv, series_matrix
 from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Entry, Table
@@ -255,12 +253,9 @@ def to_csv(table: Table) -> str:
     """The table as CSV."""
     if table.spec.metric == "objective":
         return series_csv(table)
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, columns(table), lineterminator="\n")
-    writer.writeheader()
-    for row in to_rows(table):
-        writer.writerow({k: f"{v:.4f}" if isinstance(v, float) else v for k, v in row.items()})
-    return stream.getvalue()
+    names = columns(table)
+    rows = ([row[name] for name in names] for row in to_rows(table))
+    return csv_text(names, ([f"{v:.4f}" if isinstance(v, float) else v for v in r] for r in rows))
 
 
 def print_table(table: Table, *, show_details: bool = False) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from itertools import pairwise
 from statistics import fmean, stdev
 
+from elasticgnn.files import csv_text
 from elasticgnn.report.table import Entry, Table
 
 SHOWN_STEPS = (0, 1, 2, 3, 5, 10, 20, 40)
@@ -55,13 +54,12 @@ def spread(values: list[float]) -> str:
 
 def series_csv(table: Table) -> str:
     """One line per data set, model, run and step: the objective and its share of the last one."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["study", "dataset", "model", "run", "step", "objective", "relative"])
+    rows: list[list[object]] = []
     for entry in table.entries:
         for record in entry.result.runs if entry.result else ():
             values = record.series["objective"]
             for step, value in enumerate(values):
                 row = [table.spec.name, entry.cell.dataset, entry.cell.model, record.run, step]
-                writer.writerow([*row, f"{value:.7g}", f"{value / values[-1]:.6f}"])
-    return stream.getvalue()
+                rows.append([*row, f"{value:.7g}", f"{value / values[-1]:.6f}"])
+    names = ("study", "dataset", "model", "run", "step", "objective", "relative")
+    return csv_text(names, rows)

@@ -1,4 +1,4 @@
-"""How much memory a factorisation may take, and who is told that one would take more.
+"""How much memory a factorisation may take, and the error where one would take more.
 
 A factor can be far larger than its matrix: that of a random graph with 10^5 nodes is nearly a full
 matrix of tens of gigabytes. The compiled search for an elimination order gives up as soon as the

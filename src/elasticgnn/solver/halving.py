@@ -7,8 +7,8 @@ lies between its neighbours is worth far more than one that lies ahead of them.
 import time
 from dataclasses import replace
 
+from elasticgnn.solver.found import Found
 from elasticgnn.solver.lanes import Task, solve_lanes
-from elasticgnn.solver.minimise import Found
 from elasticgnn.solver.native import build_scaled
 from elasticgnn.solver.stopping import Stop
 from elasticgnn.solver.units import Prepared

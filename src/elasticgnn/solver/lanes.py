@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from elasticgnn.solver import native
 from elasticgnn.solver.backends import FLOAT32_LIMIT
 from elasticgnn.solver.check import Check, Checker, Data
+from elasticgnn.solver.found import Found, judged
 from elasticgnn.solver.instance import Array, Instance
 from elasticgnn.solver.mesh import loops
 from elasticgnn.solver.methods import Choice
-from elasticgnn.solver.minimise import Found, judged, solve
+from elasticgnn.solver.minimise import solve
 from elasticgnn.solver.outcome import Outcome
 from elasticgnn.solver.progress import GapProgress
 from elasticgnn.solver.stopping import BETTER, FIRST_CHECK, FLOAT32_PATIENCE, Pace, Stop

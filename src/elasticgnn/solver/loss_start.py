@@ -54,7 +54,7 @@ def first_mu(
     if barriers:
         slope = instance.terms.loss.smooth_slope(signal, instance.x)
         slope = np.abs(instance.data_weight * slope).ravel()
-        # data that lie where the loss is least pull nothing yet, and will
+        # the loss has no slope where the data lie at its least, and will have
         slope = np.maximum(slope, INWARD * usual_slope(instance, size))
         parts += [barrier.room(signal) * (slope[barrier.place] + TINY) for barrier in barriers]
     every = np.concatenate(parts)
@@ -70,7 +70,7 @@ def usual_slope(instance: Instance, span: float) -> float:
 
 
 def largest_radius(instance: Instance) -> float:
-    """More than any flow needs where nothing but the data pulls."""
+    """More than any flow needs where the data alone have a slope."""
     terms = instance.terms
     assert terms is not None
     wanted = np.clip(terms.loss.start(instance.x), terms.lower, terms.upper)

@@ -22,7 +22,7 @@ from elasticgnn.solver.node_terms import Bounds
 from elasticgnn.solver.products import PlainProducts, Products
 
 EPS = float(np.finfo(np.float64).eps)
-SHORTEST = 1e-140  # of a length that can be told from the sum of squares
+SHORTEST = 1e-140  # of a length that the sum of squares can resolve
 
 
 class Verdict(StrEnum):

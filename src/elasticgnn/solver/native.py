@@ -223,7 +223,7 @@ class NativeAscent:
         self.age = 0
 
     def recenter(self, nodes: NDArray[np.intp], rows: Array) -> None:
-        """Pull `nodes` towards `rows` from now on."""
+        """Centre the data term of `nodes` on `rows` from now on."""
         self.center[nodes] = rows
         self.base[nodes] = rows - self.shift
         self.age = 0

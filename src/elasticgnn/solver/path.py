@@ -11,12 +11,13 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver.extras import Extras
+from elasticgnn.solver.found import Found
 from elasticgnn.solver.halving import solve_halving
 from elasticgnn.solver.instance import Array, Instance, build_instance
 from elasticgnn.solver.lanes import can_share
 from elasticgnn.solver.measure import Verdict
 from elasticgnn.solver.methods import choose
-from elasticgnn.solver.minimise import Found, first_guess, solve
+from elasticgnn.solver.minimise import first_guess, solve
 from elasticgnn.solver.solution import Solution
 from elasticgnn.solver.stopping import Stop
 from elasticgnn.solver.units import Prepared, prepare
@@ -57,7 +58,7 @@ class Path:
 
     @property
     def usable(self) -> bool:
-        """Whether all are certified, or as good as float64 can tell."""
+        """Whether all are certified, or as good as float64 can show."""
         return all(one.verdict is not Verdict.UNCERTIFIED for one in self.solutions)
 
 

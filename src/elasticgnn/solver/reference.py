@@ -52,7 +52,7 @@ class PlainAscent:
         return np.asarray(self.center - (self.instance.adjoint @ flow) / self.stiffness)
 
     def recenter(self, signal: Array) -> None:
-        """Pull missing values towards those of `signal` from now on."""
+        """Centre the data term of missing values on those of `signal` from now on."""
         self.center = np.where(self.instance.is_missing, signal, self.center)
         self.age = 0
 

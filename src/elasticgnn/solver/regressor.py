@@ -1,4 +1,4 @@
-"""ElasticRegressor: values at some nodes of a graph foretell the others (needs scikit-learn)."""
+"""ElasticRegressor: values at some nodes of a graph predict the others (needs scikit-learn)."""
 
 from typing import Any, Self
 
@@ -29,7 +29,7 @@ class ElasticRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     A sample is one node, so that cross-validation leaves out nodes: GridSearchCV and
     cross_val_score choose lambda1 by R^2 at nodes that were not given. Several values at one node
-    are averaged, weighted by `sample_weight`. With `loss` "logistic" or "poisson" it foretells
+    are averaged, weighted by `sample_weight`. With `loss` "logistic" or "poisson" it predicts
     probabilities or rates. Where a component has no value, the best constant for all values that
     were given is foretold.
 

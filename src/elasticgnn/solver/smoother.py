@@ -17,6 +17,7 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver.instance import check_graph
 from elasticgnn.solver.losses import Loss
 from elasticgnn.solver.minimise import minimise
+from elasticgnn.solver.observed import observed
 from elasticgnn.solver.sample_weights import sample_weights
 from elasticgnn.solver.solution import Solution
 
@@ -140,12 +141,11 @@ class ElasticSmoother(TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
                 f"X must have one row per node of the graph ({graph.num_nodes}), got {len(rows)}; "
                 "to leave nodes out, as cross-validation does, take ElasticRegressor"
             )
-        given = torch.tensor(rows)
-        seen = (~given.isnan()).double()
+        given, seen = observed(torch.tensor(rows))
         if sample_weight is not None:
             seen = seen * torch.from_numpy(sample_weights(sample_weight, len(rows)))[:, None]
         return minimise(
-            given.nan_to_num(0.0),
+            given,
             graph,
             ElasticPenalty(float(self.lambda1), float(self.lambda2), self.norm),
             data_weight=seen,

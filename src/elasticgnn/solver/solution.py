@@ -72,7 +72,7 @@ class Solution:
 
     @property
     def mean(self) -> Tensor:
-        """What F foretells of the data: rates for "poisson", probabilities for "logistic"."""
+        """The data that F predicts: rates for "poisson", probabilities for "logistic"."""
         return torch.from_numpy(self.loss.mean(self.value.detach().numpy()))
 
     @property
@@ -89,13 +89,30 @@ class Solution:
             f"{self.method} ({self.reason}): {self.steps} steps, {self.seconds:.2f} s"
         )
 
+    def is_too_small(self, value: float) -> bool:
+        """Whether an objective or gap is below what float64 can hold, though it is not 0."""
+        return value < sys.float_info.min and self.relative_gap > 0
+
     def _in_range(self, value: float, digits: str) -> str:
         """The number, or that float64 cannot hold it: the relative gap still can be known."""
         if value == math.inf:
             return "above what float64 can hold"
-        if value < sys.float_info.min and self.relative_gap > 0:
+        if self.is_too_small(value):
             return "below what float64 can hold"
         return format(value, digits)
+
+    @property
+    def num_empty(self) -> int:
+        """How many nodes have no value in some channel: nothing is known in their component."""
+        return int(self._is_missing.any(1).sum())
+
+    def num_pieces(self) -> int:
+        """How many constant pieces have a value."""
+        return torch.unique(self.pieces()[~self._is_missing.all(1)]).numel()
+
+    @property
+    def _is_missing(self) -> Tensor:
+        return as_rows(self.value.detach()).isnan()
 
     def pieces(self, *, tolerance: float | None = None, channel: int | None = None) -> Tensor:
         """The number of each node's constant piece (n,), by first node; of one `channel` if given.

@@ -14,7 +14,7 @@ LOSSES_LIMIT = 150  # and of one with another loss, bounds or a lasso
 INTERIOR_GOAL = 0.05  # of rtol: the last steps are cheap, and flat rows become clear
 RESIDUAL_SHARE = 0.01  # of the goal, for the residual at missing values
 NEAR = 1e3  # times the goal: so close that a few steps may do
-WAIT = 0.8  # of the steps that the last rate foretells
+WAIT = 0.8  # of the steps that the last rate predicts
 PATIENCE = 5000  # steps without a better gap before the ascent gives up
 FLOAT32_PATIENCE = 2 * LONGEST_BLOCK  # before it changes to float64
 BETTER = 0.99  # of the best gap so far: what counts as better
@@ -27,7 +27,7 @@ class Stop:
     rtol: float
     max_steps: int | None = None
     unchecked_steps: int = 0  # before the first check, where a similar problem took many more
-    callback: Callback | None = None  # told at every check of the gap
+    callback: Callback | None = None  # called at every check of the gap
 
     def __post_init__(self) -> None:
         if not 0 < self.rtol < 1:

@@ -113,15 +113,30 @@ def chain_order(graph: Graph) -> list[NDArray[np.intp]]:
     """The nodes of every component in the order of its chain; refuses other graphs."""
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-    matrix = graph.to_scipy()
-    matrix.eliminate_zeros()
-    degree = np.diff(matrix.indptr)
-    count, label = connected_components(matrix, directed=False)
-    if degree.max(initial=0) > 2 or matrix.nnz // 2 != graph.num_nodes - count:
+    if not is_chain(graph):
         raise ValueError("boundary must be 'graph' unless the graph is a chain, got 'free'")
+    matrix = _neighbours(graph)
+    degree = np.diff(matrix.indptr)
+    _, label = connected_components(matrix, directed=False)
     ends = np.flatnonzero(degree <= 1)
     first = ends[np.unique(label[ends], return_index=True)[1]]
     return [
         breadth_first_order(matrix, start, directed=False, return_predecessors=False)
         for start in first
     ]
+
+
+def is_chain(graph: Graph) -> bool:
+    """Whether every component is a chain; edges of weight 0 do not count."""
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = _neighbours(graph)
+    count = connected_components(matrix, directed=False, return_labels=False)
+    degree = np.diff(matrix.indptr)
+    return bool(degree.max(initial=0) <= 2 and matrix.nnz // 2 == graph.num_nodes - count)
+
+
+def _neighbours(graph: Graph) -> "csr_array":
+    matrix = graph.to_scipy()
+    matrix.eliminate_zeros()
+    return matrix

@@ -26,14 +26,14 @@ def together(*callbacks: Callback) -> Callback:
     """One callback that hands everything to each of `callbacks`, in order.
 
     >>> from elasticgnn.tracking import together
-    >>> both = together(lambda *told: print("a", told), lambda *told: print("b", told))
+    >>> both = together(lambda *got: print("a", got), lambda *got: print("b", got))
     >>> both("fit", 0, {"loss": 0.5})
     a ('fit', 0, {'loss': 0.5})
     b ('fit', 0, {'loss': 0.5})
     """
 
-    def tell(run: str, step: int, values: Mapping[str, float]) -> None:
+    def call_all(run: str, step: int, values: Mapping[str, float]) -> None:
         for callback in callbacks:
             callback(run, step, values)
 
-    return tell
+    return call_all

@@ -1,4 +1,4 @@
-"""Can a model file's description be true? A right digest tells damage, not what was meant."""
+"""Can a model file's description be true? A digest shows damage, not wrong values."""
 
 from __future__ import annotations
 

@@ -42,10 +42,12 @@ class Ensemble(nn.Module):
         noise: DropoutNoise | None = None,
     ) -> Tensor:
         """Log of the mean probability of each class (n, classes), or the mean number (n, 1)."""
-        said = torch.stack([member(x, graph, edge_weight, noise=noise) for member in self.members])
+        outputs = torch.stack(
+            [member(x, graph, edge_weight, noise=noise) for member in self.members]
+        )
         if self.of_numbers:
-            return said.mean(0)
-        mean: Tensor = said.log_softmax(2).logsumexp(0) - torch.tensor(float(len(said))).log()
+            return outputs.mean(0)
+        mean: Tensor = outputs.log_softmax(2).logsumexp(0) - torch.tensor(float(len(outputs))).log()
         return mean
 
 

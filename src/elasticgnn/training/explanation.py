@@ -1,4 +1,4 @@
-"""Why a model says what it says of one node: what changes when a part of its input is gone."""
+"""Why a model predicts what it does for a node: what changes without a part of its input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from elasticgnn.training.occlusion import (
 from elasticgnn.training.trained_model import TrainedModel
 
 METHOD = (
-    "occlusion, exact: the model is asked again without each edge to a neighbour, and with each of "
+    "occlusion, exact: the model is run again without each edge to a neighbour, and with each of "
     "the node's own features at its neutral value (the mean of a dense column, else 0); effects of "
     "several parts need not add up"
 )
@@ -30,7 +30,7 @@ METHOD = (
 class NeighbourEffect:
     """A neighbour; label: the class that the model gives it, or the number as text.
 
-    effect: what is said of the node with the edge between them less that without it.
+    effect: the output for the node with the edge between them less that without it.
     """
 
     node: int
@@ -41,9 +41,9 @@ class NeighbourEffect:
 
 @dataclass(frozen=True, kw_only=True)
 class Effects:
-    """What is said of a node, and to whom it is owed, the largest effect first.
+    """The output for a node, and what it is due to, the largest effect first.
 
-    alone: what is said without any edge; num_neighbours, num_features: how many there are, of
+    alone: the output without any edge; num_neighbours, num_features: how many there are, of
     which those listed were tried.
     """
 
@@ -103,14 +103,14 @@ def explain(
     if trained.unit is not None:
         raise ValueError("model must predict classes, got one of numbers (see explain_number)")
     around = around_node(trained, task, node)
-    said = around.outputs(around.graph, around.features)
-    best_class = int(said[around.centre].argmax())
+    outputs = around.outputs(around.graph, around.features)
+    best_class = int(outputs[around.centre].argmax())
     target = best_class if label is None else class_number(trained, label)
-    names = [trained.class_names[k] for k in said.argmax(1).tolist()]
+    names = [trained.class_names[k] for k in outputs.argmax(1).tolist()]
     return Explanation(
         label=trained.class_names[target],
-        probability=float(said[around.centre, target]),
-        **effects(around, task, said, names, target),
+        probability=float(outputs[around.centre, target]),
+        **effects(around, task, outputs, names, target),
     )
 
 
@@ -127,10 +127,10 @@ def explain_number(trained: TrainedModel, task: NodeTask, node: int) -> NumberEx
     if trained.unit is None:
         raise ValueError("model must have been trained with --target number, got classes")
     around = around_node(trained, task, node)
-    said = around.outputs(around.graph, around.features)
-    names = [f"{value:.6g}" for value in said[:, 0].tolist()]
-    value = float(said[around.centre, 0])
-    return NumberExplanation(value=value, **effects(around, task, said, names, 0))
+    outputs = around.outputs(around.graph, around.features)
+    names = [f"{value:.6g}" for value in outputs[:, 0].tolist()]
+    value = float(outputs[around.centre, 0])
+    return NumberExplanation(value=value, **effects(around, task, outputs, names, 0))
 
 
 def around_node(trained: TrainedModel, task: NodeTask, node: int) -> Neighbourhood:
@@ -141,11 +141,11 @@ def around_node(trained: TrainedModel, task: NodeTask, node: int) -> Neighbourho
 
 
 def effects(
-    around: Neighbourhood, task: NodeTask, said: Tensor, labels: list[str], target: int
+    around: Neighbourhood, task: NodeTask, outputs: Tensor, labels: list[str], target: int
 ) -> dict[str, Any]:
-    """The fields of `Effects` for column `target` of what is said of the nodes around (k, d)."""
+    """The fields of `Effects` for column `target` of the outputs (k, d) for the nodes around."""
     trained, names = around.trained, node_names(task)
-    here = float(said[around.centre, target])
+    here = float(outputs[around.centre, target])
 
     def effect(graph: Graph, features: Tensor | SparseFeatures) -> float:
         return here - float(around.outputs(graph, features)[around.centre, target])

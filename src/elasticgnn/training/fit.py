@@ -27,7 +27,7 @@ def fit(
     Dropout is a function of one seed drawn from `generator`. The selected epoch has the
     highest validation accuracy and, of these, the lowest validation loss (`plan.ties`). GCN, and
     ElasticGNN, APPNP and MLP with two layers, are trained by compiled loops, everything else by
-    autograd; the results agree to rounding. `callback` is told the numbers of each epoch
+    autograd; the results agree to rounding. `callback` gets the numbers of each epoch
     (tracking).
 
     >>> model = make_model("gcn", task, generator)

@@ -42,8 +42,8 @@ class History:
             "test": self.test_curve,
         }
         plain = {name: [round(v, 4) for v in line[::stride]] for name, line in lines.items()}
-        said = {name: line for name, line in plain.items() if not all(map(math.isnan, line))}
-        return {"stride": stride, "selected": self.selected_epoch, **said}
+        known = {name: line for name, line in plain.items() if not all(map(math.isnan, line))}
+        return {"stride": stride, "selected": self.selected_epoch, **known}
 
     @property
     def val_accuracy(self) -> float:

@@ -15,9 +15,9 @@ from elasticgnn.features import SparseFeatures
 def columns_by_id(task: NodeTask, nodes: tuple[str, ...]) -> NodeTask:
     """The task with stand-in features whose column k belongs to nodes[k]."""
     names = node_names(task)
-    strange, missing = sorted(set(names) - set(nodes)), sorted(set(nodes) - set(names))
-    if strange or missing:
-        found = repr(strange[0]) if strange else f"none called {missing[0]!r}"
+    unknown, missing = sorted(set(names) - set(nodes)), sorted(set(nodes) - set(names))
+    if unknown or missing:
+        found = repr(unknown[0]) if unknown else f"none called {missing[0]!r}"
         raise ValueError(
             "edges must name the nodes the model was trained on "
             f"(it knows no features, only these nodes), got {found}"
@@ -73,9 +73,9 @@ def missing_column(missing: list[str], task: NodeTask, categories: tuple[str, ..
 
 def unknown_columns(task: NodeTask, names: tuple[str, ...], shared: tuple[str, ...]) -> list[str]:
     """Notes on columns, and on words of categories, that the model does not know."""
-    strange = sorted(set(task.feature_names or ()) - set(names))
-    words = [name for name in strange if shared and name.startswith(shared)]
-    others = [name for name in strange if name not in words]
+    unknown = sorted(set(task.feature_names or ()) - set(names))
+    words = [name for name in unknown if shared and name.startswith(shared)]
+    others = [name for name in unknown if name not in words]
     notes = []
     if others:
         listed = ", ".join(others[:5])
@@ -113,5 +113,4 @@ def pick_columns(features: Tensor | SparseFeatures, columns: Tensor) -> Tensor |
 
 def node_names(task: NodeTask) -> tuple[str, ...]:
     """The ids of all nodes as text; their numbers when they have no ids."""
-    ids = range(task.num_nodes) if task.node_ids is None else task.node_ids
-    return tuple(str(name) for name in ids)
+    return tuple(str(name) for name in task.ids)

@@ -65,11 +65,11 @@ def model_card(trained: TrainedModel, licence: str) -> str:
 
 def settings_of(trained: TrainedModel) -> dict[str, Any]:
     """What a reader asks first: data, classes, inputs, and what its kind of model has."""
-    settings, said = trained.settings, ", ".join(trained.class_names)
+    settings, classes = trained.settings, ", ".join(trained.class_names)
     known = {
         "data": trained.data.get("name", "unknown"),
         "fingerprint of the data": trained.data.get("fingerprint", "unknown"),
-        "classes": said if trained.unit is None else "none: it predicts a number",
+        "classes": classes if trained.unit is None else "none: it predicts a number",
         "feature columns": trained.num_features,
     }
     if settings.name == "elastic":

@@ -40,8 +40,8 @@ def quality(task: NodeTask) -> Objective:
     return lambda outputs, nodes: r_squared(outputs[nodes, 0].double(), truth[nodes])
 
 
-def r_squared(said: Tensor, truth: Tensor) -> Tensor:
+def r_squared(predicted: Tensor, truth: Tensor) -> Tensor:
     """1 - squared error / variance; nan for fewer than two different numbers."""
     spread = (truth - truth.mean()).square().sum()
-    left = (truth - said).square().sum()
+    left = (truth - predicted).square().sum()
     return torch.where(spread > 0, 1 - left / spread, torch.nan)

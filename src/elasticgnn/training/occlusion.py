@@ -23,7 +23,7 @@ MOST = 50  # neighbours and features that are taken away, one at a time
 
 @dataclass(frozen=True)
 class FeatureEffect:
-    """A feature of the node; effect: what is said with it less that at its neutral value."""
+    """A feature of the node; effect: the output with it less that at its neutral value."""
 
     column: int
     name: str

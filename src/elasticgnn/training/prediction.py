@@ -11,17 +11,19 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 from elasticgnn.training.forward import forward_on
 
+LEAST = 1e-12  # what a smaller probability counts as, when it is calibrated and predicted
+
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What a model says of every node.
+    """What a model predicts for every node.
 
     probability (n, classes); moved (n,): total variation distance in 0..1 between these and the
     class probabilities that the same model gives each node without any edge.
 
     >>> from elasticgnn.training import predict
-    >>> said = predict(model, task.features, task.graph)
-    >>> said.probability.shape, said.label.shape, said.confidence.shape
+    >>> found = predict(model, task.features, task.graph)
+    >>> found.probability.shape, found.label.shape, found.confidence.shape
     (torch.Size([60, 2]), torch.Size([60]), torch.Size([60]))
     """
 
@@ -38,6 +40,11 @@ class Prediction:
         """The probability of that class (n,)."""
         return self.probability.amax(1)
 
+    @property
+    def num_mostly_moved(self) -> int:
+        """How many nodes owe more than half of their probabilities to the graph."""
+        return int((self.moved > 0.5).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class NumberPrediction:
@@ -49,6 +56,10 @@ class NumberPrediction:
     value: Tensor
     moved: Tensor
 
+    def interval(self, half_width: float) -> tuple[Tensor, Tensor]:
+        """Lower and upper ends (n,) of intervals around the numbers."""
+        return self.value - half_width, self.value + half_width
+
 
 def tempered(
     probability: Tensor, temperature: float, bias: tuple[float, ...] | None = None
@@ -56,7 +67,7 @@ def tempered(
     """softmax(logits / temperature + bias) of the logits behind `probability`."""
     if temperature == 1 and not bias:
         return probability
-    logits = probability.clamp(min=1e-30).log() / temperature
+    logits = probability.clamp(min=LEAST).log() / temperature
     return (logits + torch.tensor(bias) if bias else logits).softmax(1)
 
 
@@ -75,8 +86,8 @@ def predict(
     >>> predict(model, task.features, task.graph).label.shape
     torch.Size([60])
     """
-    said = outputs(model, features, graph)
-    alone, after = (tempered(rows.softmax(1), temperature, bias) for rows in said)
+    both = outputs(model, features, graph)
+    alone, after = (tempered(rows.softmax(1), temperature, bias) for rows in both)
     return Prediction(after, (after - alone).abs().sum(1) / 2)
 
 

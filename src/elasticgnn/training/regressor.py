@@ -16,7 +16,6 @@ from elasticgnn.training.arrays import as_features
 from elasticgnn.training.estimator import SettingsByName
 from elasticgnn.training.trained_model import TrainedModel
 from elasticgnn.training.tuning import Leaderboard, tune
-from elasticgnn.training.tuning.calibration import threshold
 from elasticgnn.training.tuning.metrics import number_score
 
 
@@ -65,9 +64,10 @@ class ElasticGNNRegressor(SettingsByName):
         self, X: Any = None, *, graph: Any = None, coverage: float = 0.9
     ) -> NDArray[np.float64]:
         """Lower and upper ends (n, 2) that hold the number of a share `coverage` of nodes."""
-        half = threshold(self.checked().interval_scores, coverage)
-        said = self.predict(X, graph=graph)
-        return np.stack([said - half, said + half], axis=1)
+        trained = self.checked()
+        half = trained.half_width(coverage)
+        ends = trained.predict_numbers(self.asked_about(X, graph)).interval(half)
+        return torch.stack(ends, dim=1).numpy()
 
     def score(self, X: Any, y: Any, *, graph: Any = None) -> float:
         """R^2 on the nodes whose number in `y` is known."""

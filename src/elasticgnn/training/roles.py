@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import numpy as np
+from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.training.trained_model import TrainedModel
@@ -22,7 +23,17 @@ def node_roles(trained: TrainedModel, task: NodeTask) -> list[str] | None:
         return None
     role = dict.fromkeys(map(str, (*split.get("val", ()), *split.get("test", ()))), HELD_OUT)
     role |= dict.fromkeys(map(str, split.get("train", ())), TRAINED)
-    ids: Sequence[Hashable] = range(task.num_nodes)
-    if by_id and task.node_ids is not None:
-        ids = task.node_ids
+    ids = task.ids if by_id else range(task.num_nodes)
     return [role.get(str(node), UNKNOWN) for node in ids]
+
+
+def judged_nodes(trained: TrainedModel, task: NodeTask) -> NDArray[np.int64]:
+    """The test nodes of the model's own split, else all nodes of known class."""
+    test = (trained.facts.get("split") or {}).get("test")
+    if not test or trained.data.get("fingerprint") != task.fingerprint:
+        return task.labelled.numpy()
+    if trained.facts.get("split_by_id"):
+        place = {name: node for node, name in enumerate(task.ids)}
+        return np.array([place[name] for name in test if name in place], dtype=np.int64)
+    numbers = all(isinstance(node, int) and 0 <= node < task.num_nodes for node in test)
+    return np.array(test) if numbers else task.labelled.numpy()

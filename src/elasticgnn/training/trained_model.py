@@ -79,6 +79,12 @@ class TrainedModel:
             raise ValueError("model must have been tuned by `elasticgnn train` for intervals")
         return list(self.facts["conformal"])
 
+    def half_width(self, coverage: float) -> float:
+        """How far intervals that hold a share `coverage` of numbers reach to either side."""
+        from elasticgnn.training.tuning.calibration import threshold  # tuning imports this module
+
+        return threshold(self.interval_scores, coverage)
+
     @property
     def num_outputs(self) -> int:
         """How many numbers the model gives a node: one per class, or the one to predict."""
@@ -92,9 +98,8 @@ class TrainedModel:
         return predict_numbers(self.model, task.features, task.graph, self.unit)
 
     def predict(self, task: NodeTask) -> Prediction:
-        """What the model says of the task's nodes; the task must have the features it knows."""
-        if self.unit is not None:
-            raise ValueError("model must predict classes, got one of --target number")
+        """What the model predicts for the nodes; the task must have the features it knows."""
+        self.check_classes()
         task = self.prepared(task)
         return predict(
             self.model,
@@ -103,6 +108,16 @@ class TrainedModel:
             temperature=self.temperature,
             bias=self.bias,
         )
+
+    def check_classes(self) -> None:
+        """Refuses a model of numbers."""
+        if self.unit is not None:
+            raise ValueError("model must predict classes, got one of --target number")
+
+    @property
+    def logit_offset(self) -> Tensor | None:
+        """What calibration adds to logits before their largest is the class; None adds nothing."""
+        return None if self.bias is None else self.temperature * torch.tensor(self.bias)
 
     def prepared(self, task: NodeTask) -> NodeTask:
         """The task as the model is fed: the columns it knows, prepared as for its training."""

@@ -1,4 +1,4 @@
-// Gradients of attention. The graph is symmetric, so the nodes that look at node j are j's own
+// Gradients of attention. The graph is symmetric, so the nodes that attend to node j are j's own
 // neighbours i and every gradient is gathered: with weight_ij recomputed and s_i = <grad_i, out_i>,
 //   change_ij = weight_ij (factor_ij <grad_i, rows_j> - s_i) leaky'(score_ij),
 //   grad_rows_j = sum_i factor_ij weight_ij grad_i,  grad_source_j = sum_i change_ij,
@@ -58,7 +58,7 @@ void multiply_factors(const AttentionBackward& p, const HeadGroup& g, std::int64
   }
 }
 
-// Scores and weights with which its neighbours look at `node`; returns how many, in whole lanes.
+// Scores and weights with which its neighbours attend to `node`; returns how many, in whole lanes.
 template <int G>
 std::int64_t weigh_lookers(const AttentionBackward& p, const Group<G>& g, std::int64_t node,
                            Pairs pairs) {

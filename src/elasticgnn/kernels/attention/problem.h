@@ -42,7 +42,7 @@ struct AttentionBackward {
   SparseRows graph;
   AttentionShape shape;
   const float *grad, *target, *source;
-  const float* factor;  // of the transposed slot: with which the neighbour looks at the node
+  const float* factor;  // of the transposed slot: with which the neighbour attends to the node
   const float *most, *inverse, *above;
   const float *packed_rows, *packed_out, *packed_above;
   float *grad_rows, *grad_target, *grad_source;

@@ -49,7 +49,7 @@ def of_any_board(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_split(findings: ModelFindings) -> dict[str, Any]:
-    """Of a model trained as told: measured here on the nodes of its split held out."""
+    """Of a model trained with given settings: measured here on the nodes of its split held out."""
     facts = findings.trained.facts
     known: dict[str, Any] = {"curves": facts.get("curves", []), "curve_title": "split"}
     roles = findings.roles or []
@@ -58,8 +58,8 @@ def from_split(findings: ModelFindings) -> dict[str, Any]:
     if len(nodes) < 2:
         return known
     labels = findings.task.labels[nodes].numpy()
-    said = findings.prediction.probability[nodes].double().numpy()
-    low, high = interval("accuracy", labels, said, np.random.default_rng(0))
+    probability = findings.prediction.probability[nodes].double().numpy()
+    low, high = interval("accuracy", labels, probability, np.random.default_rng(0))
     counts = np.bincount(labels)
     return {
         **known,
@@ -67,14 +67,14 @@ def from_split(findings: ModelFindings) -> dict[str, Any]:
         "how": "on the known nodes that the saved model did not train on "
         "(some of them chose its epoch, so that this is a little too kind)",
         "estimate": {
-            "value": score("accuracy", labels, said),
+            "value": score("accuracy", labels, probability),
             "low": low,
             "high": high,
             "nodes": len(labels),
         },
         "majority": float(counts.max() / counts.sum()),
-        "calibration_error": calibration_error(labels, said),
-        **class_report(labels, said, findings.trained.class_names),
-        "measures": measures(labels, said),
+        "calibration_error": calibration_error(labels, probability),
+        **class_report(labels, probability, findings.trained.class_names),
+        "measures": measures(labels, probability),
         "repeated": facts.get("test"),
     }

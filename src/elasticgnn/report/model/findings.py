@@ -1,4 +1,4 @@
-"""What a model says of every node and edge of a task: all that its page shows."""
+"""What a model finds at every node and edge of a task: all that its page shows."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ class ModelFindings:
     @property
     def ids(self) -> list[str]:
         """The name of each node as text."""
-        ids = range(self.task.num_nodes) if self.task.node_ids is None else self.task.node_ids
-        return [str(node) for node in ids]
+        return [str(node) for node in self.task.ids]
 
     @property
     def suspicion_notes(self) -> list[str]:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from elasticgnn.extras import optional_imports
-from elasticgnn.figures import literal, new_figure
-from elasticgnn.report.plot import save_whole
+from elasticgnn.figures import literal, new_figure, save_figure
 from elasticgnn.training.explanation import Explanation, NumberExplanation
 
 FOR, AGAINST = "#2459a8", "#c0392b"
@@ -27,15 +26,17 @@ def save_explanation(known: Known, class_names: tuple[str, ...], path: Path) -> 
     draw_ring(ring, known, colours_of(known, class_names))
     draw_bars(bars, known)
     if isinstance(known, Explanation):
-        said = f"{plain(known.label)} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
+        headline = (
+            f"{plain(known.label)} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
+        )
     else:
-        said = f"{known.value:.6g} ({known.alone:.6g}"
-    figure.suptitle(f"{plain(known.name)}: {said} without any edge)", fontsize=11)
-    save_whole(figure, path)
+        headline = f"{known.value:.6g} ({known.alone:.6g}"
+    figure.suptitle(f"{plain(known.name)}: {headline} without any edge)", fontsize=11)
+    save_figure(figure, path, make_folder=True)
 
 
 def centre_label(known: Known) -> str:
-    """What is said of the node, as it is said of its neighbours."""
+    """The output for the node, written as for its neighbours."""
     return known.label if isinstance(known, Explanation) else f"{known.value:.6g}"
 
 
@@ -46,11 +47,11 @@ def colours_of(known: Known, class_names: tuple[str, ...]) -> dict[str, Any]:
     with optional_imports():
         from matplotlib import colormaps
 
-    said = {label: float(label) for label in (p.label for p in known.neighbours)}
-    said[centre_label(known)] = known.value
-    low, span = min(said.values()), max(said.values()) - min(said.values())
+    values = {label: float(label) for label in (p.label for p in known.neighbours)}
+    values[centre_label(known)] = known.value
+    low, span = min(values.values()), max(values.values()) - min(values.values())
     shade = colormaps["Blues"]
-    return {label: shade(0.25 + 0.7 * (v - low) / (span or 1.0)) for label, v in said.items()}
+    return {label: shade(0.25 + 0.7 * (v - low) / (span or 1.0)) for label, v in values.items()}
 
 
 def effect_text(known: Known, effect: float) -> str:

@@ -1,4 +1,4 @@
-"""What a model of numbers says of every node and edge of a task: all that its page shows."""
+"""What a model of numbers finds at every node and edge of a task: all that its page shows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from elasticgnn.report.model.evidence import of_any_board
 from elasticgnn.training import TrainedModel
 from elasticgnn.training.prediction import NumberPrediction
 from elasticgnn.training.roles import node_roles
-from elasticgnn.training.tuning.calibration import threshold
 
 COVERAGE = 0.9
 NOTE = (
@@ -42,8 +41,7 @@ class NumberFindings:
     @property
     def ids(self) -> list[str]:
         """The name of each node as text."""
-        ids = range(self.task.num_nodes) if self.task.node_ids is None else self.task.node_ids
-        return [str(node) for node in ids]
+        return [str(node) for node in self.task.ids]
 
     @property
     def known(self) -> Tensor:
@@ -67,7 +65,7 @@ class NumberFindings:
         }
 
     def node_arrays(self) -> dict[str, NDArray[Any]]:
-        """Known number, what is said, and how far neighbours moved it."""
+        """Known number, predicted number, and how far neighbours moved it."""
         parts = {
             "known": self.known,
             "value": self.prediction.value,
@@ -79,7 +77,7 @@ class NumberFindings:
 def find_numbers(trained: TrainedModel, task: NodeTask) -> NumberFindings:
     """The findings of `trained`, a model of numbers, on `task`."""
     prediction, edges = trained.predict_numbers(task), score_number_edges(trained, task)
-    half = threshold(trained.interval_scores, COVERAGE)
+    half = trained.half_width(COVERAGE)
     roles = node_roles(trained, task)
     return NumberFindings(trained, task, prediction, edges, roles, half)
 

@@ -105,13 +105,13 @@ def about(findings: ModelFindings | NumberFindings) -> dict[str, Any]:
 
 
 def counts(findings: ModelFindings | NumberFindings) -> dict[str, list[int]]:
-    """How many nodes are known to be, and are said to be, of each class."""
+    """How many nodes are known to be, and are predicted to be, of each class."""
     if isinstance(findings, NumberFindings):
         return {}
     task, classes = findings.task, len(findings.trained.class_names)
     known = torch.bincount(task.labels[task.labelled], minlength=task.num_classes)
-    said = torch.bincount(findings.prediction.label, minlength=classes)
-    return {"known": known.tolist(), "said": said.tolist()}
+    predicted = torch.bincount(findings.prediction.label, minlength=classes)
+    return {"known": known.tolist(), "predicted": predicted.tolist()}
 
 
 def worst_edges(findings: ModelFindings) -> dict[str, Any]:

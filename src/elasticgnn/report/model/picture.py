@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from elasticgnn.figures import new_figure
+from elasticgnn.figures import new_figure, save_figure
 from elasticgnn.report.model.evidence import evidence
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.report.model.neighbourhood import plain
-from elasticgnn.report.plot import save_whole
 from elasticgnn.training.tuning.metrics import ERRORS
 
 CURVES = {"val_loss": "validation loss", "loss": "training loss"}
@@ -25,16 +24,18 @@ def save_worth(findings: ModelFindings, path: Path) -> None:
     draw_confusion(confusion, known["confusion"], findings.trained.class_names)
     draw_reliability(reliability, known["reliability"])
     draw_curves(curves, known["curves"], known["curve_title"])
-    said, metric = known["estimate"], known["metric"]
-    interval = interval_of(metric, said)
+    estimate, metric = known["estimate"], known["metric"]
+    interval = interval_of(metric, estimate)
     title = f"{findings.trained.family} on {plain(findings.task.name)}"
-    figure.suptitle(f"{title}: {metric} {interval} on {said['nodes']} nodes kept away", fontsize=11)
-    save_whole(figure, path)
+    figure.suptitle(
+        f"{title}: {metric} {interval} on {estimate['nodes']} nodes kept away", fontsize=11
+    )
+    save_figure(figure, path, make_folder=True)
 
 
-def interval_of(metric: str, said: dict[str, float]) -> str:
+def interval_of(metric: str, estimate: dict[str, float]) -> str:
     """The estimate and its interval; errors are stored negative, so their ends change places."""
-    value, low, high = (said[name] for name in ("value", "low", "high"))
+    value, low, high = (estimate[name] for name in ("value", "low", "high"))
     if metric in ERRORS:
         value, low, high = abs(value), abs(high), abs(low)
     return f"{value:.3f} (95 % between {low:.3f} and {high:.3f})"

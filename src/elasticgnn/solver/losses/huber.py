@@ -12,7 +12,7 @@ from elasticgnn.solver.losses.loss import Array, Interval, Loss
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """(t - x)^2 / 2 up to `threshold`, then straight on: outliers pull no more than it.
+    """(t - x)^2 / 2 up to `threshold`, then straight on: the slope of an outlier is no larger.
 
     >>> from elasticgnn.solver import Huber, minimise
     >>> minimise(x, chain, ElasticPenalty(0.3, 0.0), loss=Huber(threshold=0.5)).certified

@@ -47,7 +47,7 @@ class Loss(ABC):
         del x
 
     def mean(self, t: Array) -> Array:
-        """What observations the fitted value t foretells."""
+        """The observations that the fitted value t predicts."""
         return t
 
     def start(self, x: Array) -> Array:

@@ -43,14 +43,14 @@ def worthwhile_ensemble(
 
 def pooled(evaluation: Evaluation, measured: Sequence[Outcome], folds: Sequence[Split]) -> Outcome:
     """The mean of what several outcomes of one candidate say, scored fold by fold."""
-    said = np.mean([outcome.probability for outcome in measured], axis=0)
+    mean = np.mean([outcome.probability for outcome in measured], axis=0)
     ends = np.cumsum([len(fold.val) for fold in folds])[:-1]
     scores = [
         score(evaluation.metric, evaluation.truth(fold.val), part)
-        for fold, part in zip(folds, np.split(said, ends), strict=True)
+        for fold, part in zip(folds, np.split(mean, ends), strict=True)
     ]
     epochs = int(np.median([outcome.epochs for outcome in measured]))
     first = measured[0]
     return replace(
-        first, scores=tuple(scores), probability=said, epochs=epochs, members=len(measured)
+        first, scores=tuple(scores), probability=mean, epochs=epochs, members=len(measured)
     )

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elasticgnn.training.prediction import LEAST
+
 Array = NDArray[Any]
 MOST_ROWS = 20_000  # nodes that a calibration looks at
 MOST_SCORES = 1000  # conformal scores that a model file holds
@@ -16,7 +18,7 @@ MOST_SCORES = 1000  # conformal scores that a model file holds
 
 def fit_temperature(labels: Array, probability: Array) -> float:
     """The temperature whose probabilities have the smallest log loss of a fine grid."""
-    logits = np.log(np.clip(probability, 1e-12, 1))
+    logits = np.log(np.clip(probability, LEAST, 1))
     temperatures = np.geomspace(0.2, 5.0, 65)
     losses = [log_loss(labels, logits / temperature) for temperature in temperatures]
     return float(temperatures[int(np.argmin(losses))])
@@ -37,22 +39,22 @@ class Calibration:
 def fit_calibration(labels: Array, probability: Array) -> Calibration:
     """The temperature and biases of the smallest log loss on nodes that were not trained on.
 
-    A temperature alone cannot mend classes that are said too often or too rarely. The biases have
-    a normal prior of width 1, which decides where a class has few nodes. Of very many nodes some
-    are enough.
+    A temperature alone cannot mend classes that are predicted too often or too rarely. The biases
+    have a normal prior of width 1, which decides where a class has few nodes. Of very many nodes
+    some are enough.
     """
     from scipy.optimize import minimize
 
     some = np.linspace(0, len(labels) - 1, min(len(labels), MOST_ROWS)).astype(int)
     labels, probability = labels[some], probability[some]
-    logits = np.log(np.clip(probability, 1e-12, 1))
+    logits = np.log(np.clip(probability, LEAST, 1))
     count, classes = logits.shape
     truth = np.eye(classes)[labels]
 
     def loss(point: Array) -> tuple[float, Array]:
         cold, bias = np.exp(-point[0]), point[1:]
-        said = cooled(probability, float(1 / cold), tuple(bias))
-        wrong = (said - truth) / count
+        predicted = cooled(probability, float(1 / cold), tuple(bias))
+        wrong = (predicted - truth) / count
         value = log_loss(labels, logits * cold + bias) + (bias @ bias) / (2 * count)
         slope = -(wrong * logits).sum() * cold
         return value, np.concatenate([[slope], wrong.sum(0) + bias / count])
@@ -85,7 +87,7 @@ def log_loss(labels: Array, logits: Array) -> float:
 
 def cooled(probability: Array, temperature: float, bias: tuple[float, ...] = ()) -> Array:
     """softmax(logits / temperature + bias) of the logits behind `probability`."""
-    logits = np.log(np.clip(probability, 1e-12, 1)) / temperature + np.array(bias or 0.0)
+    logits = np.log(np.clip(probability, LEAST, 1)) / temperature + np.array(bias or 0.0)
     raised = np.exp(logits - logits.max(1, keepdims=True))
     shares: Array = raised / raised.sum(1, keepdims=True)
     return shares
@@ -132,3 +134,23 @@ def conformal_sets(probability: Array, scores: list[float], coverage: float) -> 
     """Which classes each node may have (n, classes); none where no class is likely enough."""
     inside: Array = 1 - probability <= threshold(scores, coverage) + 1e-6
     return inside
+
+
+@dataclass(frozen=True)
+class SetSizes:
+    """How many classes sets hold on average, and the shares of nodes with one class and none."""
+
+    mean: float
+    one: float
+    none: float
+
+
+def set_sizes(inside: Array) -> SetSizes:
+    """The sizes of conformal sets (n, classes)."""
+    count = inside.sum(1)
+    return SetSizes(float(count.mean()), float((count == 1).mean()), float((count == 0).mean()))
+
+
+def largest_coverage(scores: list[float]) -> float:
+    """The largest share of nodes that so many scores can vouch for: k / (k + 1)."""
+    return len(scores) / (len(scores) + 1)

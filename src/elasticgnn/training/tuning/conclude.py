@@ -90,27 +90,27 @@ def judge_classes(task: NodeTask, judges: Judges, held: HeldOut) -> Judged:
     """Probabilities calibrated on nodes held out, and sets of classes."""
     by_choosers, chooser_scores = calibrated(judges.evaluation, held.of_choosers)
     calibration, scores = calibrated(judges.evaluation, held.calibrating)
-    said = by_choosers.apply(held.judged)
+    outputs = by_choosers.apply(held.judged)
     return Judged(
-        said,
+        outputs,
         scores,
         {"temperature": calibration.temperature, "bias": calibration.bias},
-        judges.calibration_error(said),
-        judges.coverage(said, chooser_scores),
-        judges.report(said, task.class_names),
+        judges.calibration_error(outputs),
+        judges.coverage(outputs, chooser_scores),
+        judges.report(outputs, task.class_names),
     )
 
 
 def judge_numbers(judges: Judges, held: HeldOut) -> Judged:
     """Numbers, and intervals from the errors on nodes held out."""
-    evaluation, said = judges.evaluation, held.judged
+    evaluation, outputs = judges.evaluation, held.judged
     return Judged(
-        said,
+        outputs,
         errors_of(evaluation, held.calibrating),
         {"unit": evaluation.unit},
         None,
-        judges.interval_coverage(said, errors_of(evaluation, held.of_choosers)),
-        judges.number_report(said),
+        judges.interval_coverage(outputs, errors_of(evaluation, held.of_choosers)),
+        judges.number_report(outputs),
     )
 
 
@@ -122,7 +122,7 @@ def calibrated(evaluation: Evaluation, held: HeldOut) -> tuple[Calibration, list
 
 
 def errors_of(evaluation: Evaluation, held: HeldOut) -> list[float]:
-    """How far the numbers of nodes held out were from what was said of them, ascending."""
+    """How far the numbers of nodes held out were from what was predicted, ascending."""
     truth = evaluation.truth(torch.from_numpy(held.nodes))
     return evenly_picked(np.abs(truth - held.outputs[:, 0]))
 

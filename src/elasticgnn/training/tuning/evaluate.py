@@ -195,12 +195,12 @@ class Evaluation:
         histories: Sequence[History],
     ) -> Outcome:
         """Scores and probabilities of a candidate's models, fold by fold."""
-        said = [
+        outputs = [
             self.probability(candidate, model, fold.val)
             for model, fold in zip(models, folds, strict=True)
         ]
         labels = [self.truth(fold.val) for fold in folds]
-        scores = [score(self.metric, y, p) for y, p in zip(labels, said, strict=True)]
+        scores = [score(self.metric, y, p) for y, p in zip(labels, outputs, strict=True)]
         nodes = torch.cat([fold.val for fold in folds]).numpy()
         epochs = [history.selected_epoch + 1 for history in histories] or [0]
         cut = any(was_cut(history, candidate.plan) for history in histories)
@@ -208,7 +208,7 @@ class Evaluation:
             candidate,
             tuple(scores),
             nodes,
-            np.concatenate(said),
+            np.concatenate(outputs),
             int(np.median(epochs)),
             cut,
             tuple(history.curves() for history in histories),
@@ -226,8 +226,8 @@ class Evaluation:
         if self.unit is not None:
             numbers: NDArray[np.float64] = self.unit[0] + self.unit[1] * logits.double().numpy()
             return numbers
-        said: NDArray[np.float64] = logits.double().softmax(1).numpy()
-        return said
+        probability: NDArray[np.float64] = logits.double().softmax(1).numpy()
+        return probability
 
     def refit(self, outcome: Outcome, train: Tensor) -> nn.Module:
         """The candidate trained on `train` for as many epochs as the folds selected.

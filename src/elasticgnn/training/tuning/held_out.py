@@ -1,4 +1,4 @@
-"""What the winner says of known nodes that its training did not see."""
+"""Predictions of the winner for known nodes that its training did not see."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HeldOut:
 
     @property
     def judged(self) -> Array:
-        """What was said of the judges."""
+        """The outputs for the judges."""
         return self.outputs[self.group == 0]
 
     @property
@@ -55,19 +55,19 @@ class HeldOut:
 
 
 def hold_out(judges: Judges, best: Outcome, seconds: float) -> HeldOut:
-    """What `best` says of known nodes when it is trained as the saved model is, but without them.
+    """Outputs for known nodes of `best`, trained as the saved model is, but without them.
 
     The folds themselves would not do: their models chose their epochs by these very nodes, and
     they were trained on fewer labels than the saved one: they are right less often, and models
     that pass labels along edges are less sure. So each is asked about a piece of a group at a time,
-    as small as the `seconds` allow. Groups for which they are not enough keep what was said on the
+    as small as the `seconds` allow. Groups for which they are not enough keep the outputs of the
     folds. Judges are one piece, as on the rest of the leaderboard, unless labels pass along edges.
     """
     division, began = judges.division, time.perf_counter()
     folds = division.folds[: len(best.scores)]
     groups = [division.judges, *(fold.val for fold in folds)]
     ends = np.cumsum([len(fold.val) for fold in folds])[:-1]
-    said = [judges.outputs_of(best), *np.split(best.probability, ends)]
+    outputs = [judges.outputs_of(best), *np.split(best.probability, ends)]
     each = time.perf_counter() - began
     by_id = best.candidate.by_id
     most = (MOST_PIECES if by_id else FEW_PIECES) if division.order == "random" else 1
@@ -76,9 +76,9 @@ def hold_out(judges: Judges, best: Outcome, seconds: float) -> HeldOut:
         is_over = time.perf_counter() - began + pieces * each > seconds
         if is_over or (number == 0 and (pieces == 1 or not by_id)):
             continue
-        said[number] = outputs_without(judges, best, number, nodes, pieces)
+        outputs[number] = outputs_without(judges, best, number, nodes, pieces)
     numbers = np.repeat(np.arange(len(groups)), [len(nodes) for nodes in groups])
-    rows = torch.cat(groups).numpy(), np.concatenate(said), numbers
+    rows = torch.cat(groups).numpy(), np.concatenate(outputs), numbers
     return HeldOut(*rows, division.refit_on_judges)
 
 

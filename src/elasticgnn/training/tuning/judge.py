@@ -58,11 +58,11 @@ class Judges:
             self._outputs[key] = self.evaluation.probability(outcome.candidate, model, judges)
         return self._outputs[key]
 
-    def estimate(self, said: Array) -> Estimate:
+    def estimate(self, outputs: Array) -> Estimate:
         """The score of probabilities with its interval."""
         metric = self.evaluation.metric
-        low, high = interval(metric, self.labels, said, self.rng)
-        return Estimate(score(metric, self.labels, said), low, high, len(self.labels))
+        low, high = interval(metric, self.labels, outputs, self.rng)
+        return Estimate(score(metric, self.labels, outputs), low, high, len(self.labels))
 
     def difference(self, one: Array, other: Array) -> Estimate:
         """The metric of `one` less that of `other`, with a paired bootstrap interval."""
@@ -86,57 +86,57 @@ class Judges:
         same = np.tile(shares, (len(self.labels), 1))
         return score(self.evaluation.metric, self.labels, same)
 
-    def calibration_error(self, said: Array) -> float:
+    def calibration_error(self, outputs: Array) -> float:
         """Expected calibration error of probabilities."""
-        return calibration_error(self.labels, said)
+        return calibration_error(self.labels, outputs)
 
-    def coverage(self, said: Array, scores: list[float]) -> float:
+    def coverage(self, outputs: Array, scores: list[float]) -> float:
         """The share of judges whose class is in their set for 90 %."""
-        inside = conformal_sets(said, scores, COVERAGE)
+        inside = conformal_sets(outputs, scores, COVERAGE)
         return float(inside[np.arange(len(self.labels)), self.labels].mean())
 
     def coverage_range(self, calibrating: int) -> tuple[float, float]:
         """Where chance alone lets the coverage for 90 % lie."""
         return chance_range(COVERAGE, calibrating, len(self.labels))
 
-    def number_report(self, said: Array) -> dict[str, Any]:
+    def number_report(self, outputs: Array) -> dict[str, Any]:
         """R^2, mean absolute and root mean squared error, the largest error, and at most PAIRS
-        pairs of what was said and what is true."""
-        errors = np.abs(self.labels - said[:, 0])
-        shown = np.stack([said[:, 0], self.labels], 1)[:: -(-len(errors) // PAIRS)]
+        pairs of what was predicted and what is true."""
+        errors = np.abs(self.labels - outputs[:, 0])
+        shown = np.stack([outputs[:, 0], self.labels], 1)[:: -(-len(errors) // PAIRS)]
         return {
-            "r2": score("r2", self.labels, said),
-            "mae": -score("mae", self.labels, said),
-            "rmse": -score("rmse", self.labels, said),
+            "r2": score("r2", self.labels, outputs),
+            "mae": -score("mae", self.labels, outputs),
+            "rmse": -score("rmse", self.labels, outputs),
             "largest_error": float(errors.max()),
             "pairs": [[float(f"{value:.5g}") for value in pair] for pair in shown.tolist()],
         }
 
-    def interval_coverage(self, said: Array, scores: list[float]) -> float:
+    def interval_coverage(self, outputs: Array, scores: list[float]) -> float:
         """The share of judges whose number is in its interval for 90 %."""
-        return float((np.abs(self.labels - said[:, 0]) <= threshold(scores, COVERAGE)).mean())
+        return float((np.abs(self.labels - outputs[:, 0]) <= threshold(scores, COVERAGE)).mean())
 
-    def report(self, said: Array, names: tuple[str, ...]) -> dict[str, Any]:
+    def report(self, outputs: Array, names: tuple[str, ...]) -> dict[str, Any]:
         """Accuracy, AUC, log loss, confusion, reliability; precision, recall, F1 per class."""
-        return {**measures(self.labels, said), **class_report(self.labels, said, names)}
+        return {**measures(self.labels, outputs), **class_report(self.labels, outputs, names)}
 
 
-def measures(labels: Array, said: Array) -> dict[str, float]:
+def measures(labels: Array, outputs: Array) -> dict[str, float]:
     """Accuracy, balanced accuracy, AUC, macro F1 and log loss of class probabilities."""
-    found = {str(name): score(name, labels, said) for name in SHARES}
-    return {**found, "log_loss": -score("logloss", labels, said)}
+    found = {str(name): score(name, labels, outputs) for name in SHARES}
+    return {**found, "log_loss": -score("logloss", labels, outputs)}
 
 
-def class_report(labels: Array, said: Array, names: tuple[str, ...]) -> dict[str, Any]:
+def class_report(labels: Array, outputs: Array, names: tuple[str, ...]) -> dict[str, Any]:
     """Precision, recall, F1 and nodes per class, the confusion matrix, and the reliability."""
     with optional_imports():
         from sklearn import metrics
-    guess, classes = said.argmax(1), list(range(len(names)))
+    guess, classes = outputs.argmax(1), list(range(len(names)))
     parts = metrics.precision_recall_fscore_support(labels, guess, labels=classes, zero_division=0)
     rows = zip(names, *(part.tolist() for part in parts), strict=True)
     keys = ("class", "precision", "recall", "f1", "nodes")
     return {
         "classes": [dict(zip(keys, row, strict=True)) for row in rows],
         "confusion": metrics.confusion_matrix(labels, guess, labels=classes).tolist(),
-        "reliability": reliability(labels, said),
+        "reliability": reliability(labels, outputs),
     }

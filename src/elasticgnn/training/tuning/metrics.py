@@ -14,6 +14,7 @@ SHARES: tuple[Metric, ...] = ("accuracy", "balanced", "auc", "f1")  # between 0 
 ERRORS: tuple[Metric, ...] = ("logloss", "mae", "rmse")  # stored with a minus: larger is better
 METRICS: tuple[Metric, ...] = (*SHARES, "logloss")  # of class probabilities
 NUMBER_METRICS: tuple[Metric, ...] = ("r2", "mae", "rmse")
+EVEN: tuple[Metric, ...] = ("balanced", "f1")  # every class counts the same, however rare
 UNBALANCED = 0.3  # a smaller share of the rarer of two classes makes AUC the measure
 Array = NDArray[Any]
 
@@ -30,19 +31,26 @@ def choose_metric(name: str, labels: Array) -> Metric:
     raise ValueError(f"metric must be auto or one of {METRICS}, got {name!r}")
 
 
+def is_balanced(class_weights: str, metric: str) -> bool:
+    """Whether every class weighs the same in the loss; auto: where it does in the metric."""
+    if class_weights not in ("auto", "none", "balanced"):
+        raise ValueError(f"class-weights must be auto, none or balanced, got {class_weights!r}")
+    return class_weights == "balanced" or (class_weights == "auto" and metric in EVEN)
+
+
 def score(metric: Metric, labels: Array, probability: Array) -> float:
     """The metric of class probabilities (n, classes); nan where it is not defined."""
     if metric in NUMBER_METRICS:
         return number_score(metric, labels, probability[:, 0])
     with optional_imports():
         from sklearn import metrics
-    said, classes = probability.argmax(1), np.arange(probability.shape[1])
+    predicted, classes = probability.argmax(1), np.arange(probability.shape[1])
     if metric == "accuracy":
-        return float((said == labels).mean())
+        return float((predicted == labels).mean())
     if metric == "balanced":
-        return float(np.mean([(said[labels == k] == k).mean() for k in np.unique(labels)]))
+        return float(np.mean([(predicted[labels == k] == k).mean() for k in np.unique(labels)]))
     if metric == "f1":
-        return float(metrics.f1_score(labels, said, average="macro", zero_division=0))
+        return float(metrics.f1_score(labels, predicted, average="macro", zero_division=0))
     if metric == "logloss":
         true = probability[np.arange(len(labels)), labels]
         return float(np.log(np.clip(true, 1e-12, 1)).mean())
@@ -66,11 +74,11 @@ def choose_number_metric(name: str) -> Metric:
     raise ValueError(f"metric must be auto or one of {NUMBER_METRICS} for numbers, got {name!r}")
 
 
-def number_score(metric: Metric, truth: Array, said: Array) -> float:
+def number_score(metric: Metric, truth: Array, predicted: Array) -> float:
     """R^2, or the mean absolute or root mean squared error with the sign that makes less better."""
     if metric == "mae":
-        return -float(np.abs(truth - said).mean())
-    squared = float(((truth - said) ** 2).mean())
+        return -float(np.abs(truth - predicted).mean())
+    squared = float(((truth - predicted) ** 2).mean())
     if metric == "rmse":
         return -float(np.sqrt(squared))
     spread = float(truth.var())

@@ -15,7 +15,7 @@ from elasticgnn.training.tuning.candidates import Candidate
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A candidate's metric on each fold, and what it said of the nodes it did not train on.
+    """A candidate's metric on each fold, and its outputs for the nodes it did not train on.
 
     epochs: to train for, as the folds selected; is_cut: that a training was ended by its time;
     curves: of the training on each fold, thinned (`History.curves`); seconds: of all folds;

@@ -49,7 +49,7 @@ def search(
     first = [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
     outcomes += first_round(evaluation, first, folds, seconds)
     trained = [o for o in outcomes if not is_closed_form(o.candidate)]
-    tell(progress, outcomes)
+    report_progress(progress, outcomes)
     while (
         trained and time.perf_counter() - began < 0.55 * seconds and len(outcomes) < MOST_OUTCOMES
     ):
@@ -66,7 +66,7 @@ def search(
         left = 0.7 * seconds - (time.perf_counter() - began)
         found = raced(evaluation, more, trained, folds, left / 2)
         outcomes, trained = outcomes + found, trained + found
-        tell(progress, outcomes)
+        report_progress(progress, outcomes)
     best = sorted(outcomes, key=lambda o: (len(o.scores), o.mean), reverse=True)
     if best[0].is_cut:
         left = 0.85 * seconds - (time.perf_counter() - began)
@@ -140,7 +140,7 @@ def of_family(leader: Outcome, outcomes: list[Outcome]) -> list[Outcome]:
     return [o for o in outcomes if o.candidate.family == leader.candidate.family]
 
 
-def tell(progress: Progress | None, outcomes: list[Outcome]) -> None:
+def report_progress(progress: Progress | None, outcomes: list[Outcome]) -> None:
     """Tells the best score so far."""
     if progress is not None:
         progress(1, max(outcome.mean for outcome in outcomes))

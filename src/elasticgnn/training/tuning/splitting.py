@@ -60,8 +60,7 @@ def texts_of(task: NodeTask, column: str, nodes: Array) -> list[str]:
     listed = task.label_columns[column]
     texts = ["" if is_missing(listed[node]) else listed[node] for node in nodes.tolist()]
     if "" in texts:
-        ids = task.node_ids or range(task.num_nodes)
-        node = ids[int(nodes[texts.index("")])]
+        node = task.ids[int(nodes[texts.index("")])]
         raise ValueError(f"column {column!r} must be filled for labelled nodes, got none of {node}")
     return texts
 
@@ -69,9 +68,9 @@ def texts_of(task: NodeTask, column: str, nodes: Array) -> list[str]:
 def parts_of(task: NodeTask, column: str, nodes: Array) -> NDArray[np.str_]:
     """train, val or test for each node."""
     texts = [text.lower() for text in texts_of(task, column, nodes)]
-    strange = sorted(set(texts) - set(PARTS))
-    if strange:
-        raise ValueError(f"column {column!r} must say train, val or test, got {strange[0]!r}")
+    unknown = sorted(set(texts) - set(PARTS))
+    if unknown:
+        raise ValueError(f"column {column!r} must say train, val or test, got {unknown[0]!r}")
     parts = np.array([PARTS[text] for text in texts])
     for part in ("train", "test"):
         if not (parts == part).any():

@@ -104,8 +104,8 @@ struct Tables {
 constexpr std::int64_t kNodeCost = 3;  // a node costs about as much as three of its slots
 
 inline int count_blocks(std::int64_t num_nodes) {
-  const std::int64_t wish = num_nodes / 32;
-  return int(wish < 1 ? 1 : wish > kMaxBlocks ? kMaxBlocks : wish);
+  const std::int64_t blocks = num_nodes / 32;
+  return int(blocks < 1 ? 1 : blocks > kMaxBlocks ? kMaxBlocks : blocks);
 }
 
 template <class Prefix>

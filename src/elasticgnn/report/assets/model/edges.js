@@ -6,7 +6,7 @@ const EDGE_HELP = {
   difference: "what the edge still bridges after propagation",
   proposed: "difference of its ends before any neighbour is heard",
   disagreement: "probability that its ends are of different classes",
-  saturation: "share of its largest pull that the edge uses up (elastic models)",
+  saturation: "share of its bound that the edge's dual reaches (elastic models)",
 };
 
 function edgesSection(data, graph, open) {
@@ -56,10 +56,10 @@ function edgesSection(data, graph, open) {
     element("div", { class: "scroll", tabindex: "0" }, element("table", { class: "edges" }, element("thead", {}, element("tr", {}, ...headers)), body)), more, count);
 }
 
-/** What is said of a node beside its colour. */
+/** The class or number of a node beside its colour. */
 function nodeChip(graph, node) {
   if (!graph.numbers) return chip(graph, graph.label(node));
-  return element("span", { class: "chip" }, element("i", { style: `background:${nodeColour(graph, node, "value")}` }), graph.said(node));
+  return element("span", { class: "chip" }, element("i", { style: `background:${nodeColour(graph, node, "value")}` }), graph.outputText(node));
 }
 
 /** A class name beside its colour. */

@@ -57,7 +57,7 @@ function overview({ about, evidence, graph, classes, numbers }) {
     cards.push(card("Calibration error", `${percent(evidence.calibration_error)} %`, "mean distance of the stated probability from the share that was right"));
   }
   if (numbers && evidence.coverage !== undefined) {
-    cards.push(card("Intervals for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their number within ±${number(numbers.half)} of what was said${byChance(evidence)}`));
+    cards.push(card("Intervals for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their number within ±${number(numbers.half)} of the predicted one${byChance(evidence)}`));
   } else if (evidence.coverage !== undefined) {
     cards.push(card("Sets for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their class in the set that was to hold 90 %${byChance(evidence)}`));
   }
@@ -87,10 +87,10 @@ function trainedOn({ about, classes, evidence, numbers }) {
     ...about.notes.map((text) => ["note", text])];
   if (numbers) {
     rows.push(["known numbers", `${thousands(numbers.known)}, ${number(numbers.known_low)} to ${number(numbers.known_high)}`],
-      ["said of all nodes", `${number(numbers.low)} to ${number(numbers.high)}`]);
+      ["predicted for all nodes", `${number(numbers.low)} to ${number(numbers.high)}`]);
   }
   const total = numbers ? 0 : about.known.reduce((sum, count) => sum + count, 0);
-  const counts = classes.map((name, k) => row(name, thousands(about.known[k] || 0), total ? percent((about.known[k] || 0) / total) : "–", thousands(about.said[k])));
+  const counts = classes.map((name, k) => row(name, thousands(about.known[k] || 0), total ? percent((about.known[k] || 0) / total) : "–", thousands(about.predicted[k])));
   return section("data", "What it was trained on",
     evidence.how ? note(`Measured ${evidence.how}.`) : null,
     element("dl", {}, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])),
@@ -129,7 +129,7 @@ function confusion({ evidence, classes }) {
       const share = total ? count / total : 0;
       const strength = `calc(${share.toFixed(2)} * var(--strongest))`;
       const tone = k === j ? "--within" : "--below";
-      return element("td", { class: "cell", title: `${classes[k]} said to be ${classes[j]}: ${count} of ${total}`,
+      return element("td", { class: "cell", title: `${classes[k]} predicted to be ${classes[j]}: ${count} of ${total}`,
         style: count ? `background:color-mix(in srgb, var(${tone}) ${strength}, transparent)` : "" },
       element("span", { class: share > 0.55 ? "strong" : "" }, String(count)));
     });
@@ -156,7 +156,7 @@ function reliabilityDiagram({ evidence }) {
   root.append(svg("polyline", { class: "measured", points }));
   for (const bin of evidence.reliability) {
     root.append(svg("circle", { class: "dot", cx: x(bin.confidence), cy: y(bin.accuracy), r: 3 + 6 * Math.sqrt(bin.nodes / most) },
-      svg("title", {}, `said ${percent(bin.confidence)} %, right ${percent(bin.accuracy)} %, ${bin.nodes} nodes`)));
+      svg("title", {}, `confidence ${percent(bin.confidence)} %, right ${percent(bin.accuracy)} %, ${bin.nodes} nodes`)));
   }
   root.append(svg("text", { x: x(0.5), y: size - 6, "text-anchor": "middle" }, "stated probability, %"),
     svg("text", { x: 12, y: y(0.5), "text-anchor": "middle", transform: `rotate(-90 12 ${y(0.5)})` }, "right, %"));

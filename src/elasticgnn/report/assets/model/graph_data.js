@@ -28,8 +28,8 @@ class GraphData {
   label(node) { return this.top[node * this.count]; }
   certainty(node) { return this.chance[node * this.count] / FULL; }
   movedBy(node) { return this.numbers ? this.moved[node] / (this.numbers.moved || 1) : this.moved[node] / FULL; }
-  /** What is said of a node, as text. */
-  said(node) { return this.numbers ? number(this.value[node]) : this.classes[this.label(node)]; }
+  /** The predicted class or number of a node, as text. */
+  outputText(node) { return this.numbers ? number(this.value[node]) : this.classes[this.label(node)]; }
   /** Where the number of a node lies among all, in 0..1. */
   height(node) { return (this.value[node] - this.numbers.low) / (this.numbers.high - this.numbers.low || 1); }
   suspicion(edge) { return this.score[edge] / FULL; }

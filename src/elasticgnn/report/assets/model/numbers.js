@@ -1,21 +1,21 @@
-// What a model of numbers says: what is true against what was said, and the panel of a node.
+// What a model of numbers predicts: true against predicted, and the panel of a node.
 
 const MEASURES = { r2: "R²", mae: "mean absolute error", rmse: "root mean squared error", largest_error: "largest error" };
 
 function numberWorth({ evidence, numbers }) {
   if (!evidence.pairs) return null;
-  const said = Object.entries(MEASURES).filter(([name]) => evidence.measures[name] !== undefined)
+  const rows = Object.entries(MEASURES).filter(([name]) => evidence.measures[name] !== undefined)
     .map(([name, title]) => row(title, name === "r2" ? evidence.measures[name].toFixed(3) : number(evidence.measures[name])));
   return section("worth", "On nodes kept away", element("div", { class: "pair" },
-    scatter(evidence.pairs, numbers.half), element("div", {}, element("h3", {}, "Errors"), table(["measure", "value"], said))));
+    scatter(evidence.pairs, numbers.half), element("div", {}, element("h3", {}, "Errors"), table(["measure", "value"], rows))));
 }
 
-/** True numbers against what was said of them; between the dashed lines the intervals hold. */
+/** True numbers against predicted ones; between the dashed lines the intervals hold. */
 function scatter(pairs, half) {
   const size = 350, pad = 58, span = size - pad - 24;
   const every = pairs.flat(), low = Math.min(...every), high = Math.max(...every), range = high - low || 1;
   const x = (v) => pad + ((v - low) / range) * span, y = (v) => size - pad - ((v - low) / range) * span;
-  const root = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "reliability scatter", role: "img", "aria-label": "true numbers against what was said" });
+  const root = svg("svg", { viewBox: `0 0 ${size} ${size}`, class: "reliability scatter", role: "img", "aria-label": "true numbers against predicted ones" });
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     const tick = low + share * range, text = String(Number(tick.toPrecision(3)));
     root.append(svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: y(low), y2: y(high) }),
@@ -28,21 +28,21 @@ function scatter(pairs, half) {
     const [from, to] = [within(low - Math.min(0, shift)), within(high - Math.max(0, shift))];
     root.append(svg("line", { class: shift ? "ideal" : "axis", x1: x(from), y1: y(from + shift), x2: x(to), y2: y(to + shift) }));
   }
-  for (const [said, truth] of pairs) {
-    root.append(svg("circle", { class: "dot", cx: x(said), cy: y(truth), r: 3, opacity: 0.6 }, svg("title", {}, `said ${number(said)}, true ${number(truth)}`)));
+  for (const [predicted, truth] of pairs) {
+    root.append(svg("circle", { class: "dot", cx: x(predicted), cy: y(truth), r: 3, opacity: 0.6 }, svg("title", {}, `predicted ${number(predicted)}, true ${number(truth)}`)));
   }
-  root.append(svg("text", { x: x(low + range / 2), y: size - 20, "text-anchor": "middle" }, "said"),
+  root.append(svg("text", { x: x(low + range / 2), y: size - 20, "text-anchor": "middle" }, "predicted"),
     svg("text", { x: 12, y: y(low + range / 2), "text-anchor": "middle", transform: `rotate(-90 12 ${y(low + range / 2)})` }, "true"));
-  return element("div", {}, element("h3", {}, "True and said"), note(`${thousands(pairs.length)} nodes; between the dashed lines the intervals for 90 % hold the number.`), root);
+  return element("div", {}, element("h3", {}, "True and predicted"), note(`${thousands(pairs.length)} nodes; between the dashed lines the intervals for 90 % hold the number.`), root);
 }
 
 function numberPanel(graph, node, open) {
-  const { half } = graph.numbers, said = graph.value[node], known = graph.known[node];
-  const rows = [["said", number(said)], ["interval for 90 %", `${number(said - half)} to ${number(said + half)}`],
+  const { half } = graph.numbers, predicted = graph.value[node], known = graph.known[node];
+  const rows = [["predicted", number(predicted)], ["interval for 90 %", `${number(predicted - half)} to ${number(predicted + half)}`],
     ["known number", Number.isNaN(known) ? "unknown" : number(known)]];
   if (graph.roles && graph.role.length) rows.push(["role", graph.roles[graph.role[node]]]);
   rows.push(["moved by neighbours", number(graph.moved[node])], ["neighbours", thousands(graph.degree(node))]);
-  const far = !Number.isNaN(known) && Math.abs(known - said) > half;
+  const far = !Number.isNaN(known) && Math.abs(known - predicted) > half;
   return element("div", { class: "node" }, element("h3", {}, graph.name(node)),
     far ? element("p", { class: "warning" }, "The known number is outside its interval.") : null,
     element("dl", {}, ...rows.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),

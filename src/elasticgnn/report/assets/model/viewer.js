@@ -51,7 +51,7 @@ class Viewer {
     return element("div", { class: "search" }, input, list);
   }
 
-  /** The wheel scrolls the page until the graph was clicked: nobody gets stuck on it. */
+  /** The wheel scrolls the page until the graph was clicked, so that scrolling never gets stuck on it. */
   keepScrolling() {
     let active = false;
     this.canvas.addEventListener("pointerdown", () => { active = true; });
