@@ -29,7 +29,7 @@ WRITTEN_OUT = re.compile(
     r"[-+]?\d{1,3}([, '\u00a0_]\d{3})+(\.\d+)?|[-+]?\d{1,3}(\.\d{3})+(,\d+)?"
     r"|[$€£]?\s?[-+]?\d+([.,]\d+)?\s?(%|‰|[$€£])?"
 )
-TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0}
 Numbers = NDArray[np.floating[Any]]
 
 
@@ -130,9 +130,9 @@ class ArrowColumns:
     def numbers_of_text(self, position: int) -> Numbers | None:
         """A column of text, which may be of numbers after all."""
         rows = [[text] for text in self.words(position)]
-        assert self.names is not None
+        header = None if self.names is None else (self.names[position],)
         line = range(self.first_row, self.first_row + self.count)
-        return TextColumns(Table(self.path, (self.names[position],), rows, line)).numbers(0)
+        return TextColumns(Table(self.path, header, rows, line)).numbers(0)
 
     def refuse(self, row: int, position: int, rule: str) -> ValueError:
         """What is wrong with one cell."""
