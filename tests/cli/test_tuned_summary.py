@@ -47,6 +47,7 @@ def test_an_r2_below_zero_keeps_its_sign():
         ((0.2, -0.1, 0.3), "the graph may help: +20 points"),
         ((-0.03, -0.3, 0.2), "the graph is not seen to help: -3 points"),
         ((-0.2, -0.3, -0.1), "the graph does not help: -20 points"),
+        ((0.0, 0.0, 0.0), "the graph is not seen to help: +0 points"),
     ],
 )
 def test_the_graph_is_said_to_do_what_its_interval_shows(gain, words):

@@ -153,7 +153,7 @@ def helping(gain: Estimate) -> str:
     """What the difference that the graph makes, with its interval, allows to say."""
     if gain.low > 0:
         return "helps"
-    if gain.high <= 0:
+    if gain.high < 0:  # where no node differs, both ends are 0, which shows nothing
         return "does not help"
     return "may help" if gain.value > 0 else "is not seen to help"
 

@@ -49,7 +49,7 @@ function overview({ about, evidence, graph, classes, numbers }) {
   }
   if (evidence.graph_gain) {
     const gain = evidence.graph_gain;
-    const word = gain.low > 0 ? "helps" : gain.high <= 0 ? "does not help" : gain.value > 0 ? "may help" : "is not seen to help";
+    const word = gain.low > 0 ? "helps" : gain.high < 0 ? "does not help" : gain.value > 0 ? "may help" : "is not seen to help";
     const [size, unit] = isShare(evidence.metric) ? [signedPoints, " points"] : [signed, ""];
     cards.push(card("The graph", word, `${size(gain.value)}${unit} (${size(gain.low)} to ${size(gain.high)}) against the best model without it`));
   }
@@ -61,7 +61,7 @@ function overview({ about, evidence, graph, classes, numbers }) {
   } else if (evidence.coverage !== undefined) {
     cards.push(card("Sets for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their class in the set that was to hold 90 %${byChance(evidence)}`));
   }
-  cards.push(card("Nodes and edges", `${thousands(graph.nodes)} / ${thousands(graph.edges)}`, `${numbers ? "a number to predict" : `${classes.length} classes`}, ${about.made_features ? "no features of their own" : `${thousands(about.features)} feature columns`}, ${thousands(known)} nodes of known ${numbers ? "number" : "class"}`));
+  cards.push(card("Nodes and edges", `${thousands(graph.nodes)} / ${thousands(graph.edges)}`, `${numbers ? "a number to predict" : `${classes.length} classes`}, ${about.made_features ? "a model without features" : `${thousands(about.features)} feature columns`}, ${thousands(known)} nodes of known ${numbers ? "number" : "class"}`));
   return element("div", { class: "cards" }, ...cards);
 }
 
