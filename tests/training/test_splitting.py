@@ -109,6 +109,7 @@ def test_two_folds_are_too_few_to_train_validate_and_test():
         ({"part": ["train"] * 100}, {"parts": "part"}, "must have test nodes among the labelled"),
         ({"g": ["x"] * 100}, {"groups": "g"}, "groups must be at least 5 different ones, got 1"),
         ({"t": ["soon"] * 100}, {"time": "t"}, "numbers or dates like 2024-01-31"),
+        ({"t": ["12.2023", "01.2024"] * 50}, {"time": "t"}, "2024-01-31, got '12.2023'"),
         ({"t": [str(k % 2) for k in range(100)]}, {"time": "t"}, "3 different times .*, got 2"),
         ({"t": [""] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),
         ({"t": ["nan"] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.training import Prediction, TrainedModel
 
+SIGNS = ("|", ";", "&", "+", " | ")  # between the classes of a set
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
@@ -165,8 +167,9 @@ def add_sets(
     probability = prediction.probability.numpy()
     inside = conformal_sets(probability, scores, coverage)
     order = (-probability).argsort(1)
+    sign = sign_between(trained.class_names)
     for row, allowed, best in zip(rows, inside, order, strict=True):
-        row["set"] = "|".join(trained.class_names[k] for k in best if allowed[k])
+        row["set"] = sign.join(trained.class_names[k] for k in best if allowed[k])
     few = too_few(scores, coverage)
     alone, none = (inside.sum(1) == 1).mean(), (inside.sum(1) == 0).mean()
     sizes = (
@@ -174,7 +177,13 @@ def add_sets(
         f"{100 * alone:.0f} % of nodes have one, {100 * none:.0f} % none"
     )
     said = f"all classes, {few}" if few else sizes
+    said += "" if sign == "|" else f", {sign!r} between its classes"
     return f"sets for {100 * coverage:g} %: {said}{kept_away(trained, 'sets', 'class')}"
+
+
+def sign_between(names: tuple[str, ...]) -> str:
+    """What separates the classes of a set: a sign that is in no name, | if it can be."""
+    return next((sign for sign in SIGNS if not any(sign in name for name in names)), SIGNS[-1])
 
 
 def said_of_intervals(trained: TrainedModel, coverage: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from elasticgnn.data import NodeTask
 from elasticgnn.data.own.table import is_missing
 
 Array = NDArray[np.int64]
+MONTH = re.compile(r"\d{1,2}\.(19|20)\d\d")
 PARTS = {
     **dict.fromkeys(("train", "training"), "train"),
     **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
@@ -96,6 +98,8 @@ def group_parts(groups: Sequence[str], parts: int, rng: np.random.Generator) -> 
 
 def moments(texts: Sequence[str], column: str) -> NDArray[np.float64]:
     """Times as numbers: plain numbers, or dates such as 2024-01-31 or 2024-01-31T12:00."""
+    if all(map(MONTH.fullmatch, texts)):  # as numbers January 2024 would be before December 2023
+        raise ValueError(f"column {column!r} must hold dates like 2024-01-31, got {texts[0]!r}")
     try:
         return np.array([float(text) for text in texts])
     except ValueError:
