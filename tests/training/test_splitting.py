@@ -11,7 +11,7 @@ from elasticgnn.training.own_splits import own_splits
 from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.metrics import calibration_error
-from elasticgnn.training.tuning.splitting import cuts_in_time
+from elasticgnn.training.tuning.splitting import cuts_in_time, with_untaught
 
 
 def marked(**columns):
@@ -34,6 +34,16 @@ def test_a_column_says_who_judges():
     assert division.folds[0].val.tolist() == list(range(60, 80))
     (split,) = own_splits(task, Splitting(parts="part"), 0)
     assert split.sizes == (60, 20, 20)
+
+
+@pytest.mark.parametrize(("mark", "notes"), [("test", 1), ("val", 0)])
+def test_a_class_that_is_only_tested_is_said(mark, notes):
+    labels = (torch.arange(100) // 3) % 2
+    part = [mark if label else "train" for label in labels.tolist()]
+    part[0] = "test"
+    task = with_untaught(marked(part=part), Splitting(parts="part"))
+    assert len(task.notes) == notes
+    assert all("of class 'b' are to test" in note for note in task.notes)
 
 
 def test_groups_stay_together():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -81,6 +81,21 @@ def parts_of(task: NodeTask, column: str, nodes: Array) -> NDArray[np.str_]:
                 f"column {column!r} must have {part} nodes among the labelled, got none"
             )
     return parts
+
+
+def with_untaught(task: NodeTask, splitting: Splitting) -> NodeTask:
+    """The task with a note on classes of which all nodes are to test: no model can say them."""
+    if splitting.parts is None or task.values is not None:
+        return task
+    known = task.labelled.numpy()
+    taught = known[parts_of(task, splitting.parts, known) != "test"]
+    labels = task.labels.numpy()
+    absent = sorted(set(labels[known].tolist()) - set(labels[taught].tolist()))
+    if not absent:
+        return task
+    names = ", ".join(repr(task.class_names[label]) for label in absent[:5])
+    said = f"WARNING: all known nodes of class {names} are to test: no model can learn to say it"
+    return replace(task, notes=(*task.notes, said))
 
 
 def group_parts(groups: Sequence[str], parts: int, rng: np.random.Generator) -> Array:
