@@ -98,12 +98,32 @@ def attacked(task: NodeTask, flips: Path | None) -> NodeTask:
         return task
     from dataclasses import replace
 
-    from elasticgnn.attack.perturbation import load_perturbation
+    from elasticgnn.attack.perturbation import component_task, load_perturbation
 
     found = load_perturbation(flips)
-    changed = found.apply_to(task)
+    plain = without_weights(task)
+    graphs = (plain.graph, component_task(plain).graph)
+    is_plain = found.fingerprint in [graph.fingerprint for graph in graphs]
+    changed = found.apply_to(plain if is_plain else task)
     note = f"attacked by {flips.name}: {len(found)} edges flipped by {found.method}"
     return replace(changed, notes=(*changed.notes, note))
+
+
+def without_weights(task: NodeTask) -> NodeTask:
+    """The task whose edges all weigh 1, as those have that an attack adds; a note says so."""
+    from dataclasses import replace
+
+    import torch
+
+    from elasticgnn.graph import Graph
+
+    graph = task.graph
+    if graph.is_unweighted:
+        return task
+    ends = torch.stack([graph.tail, graph.head])[:, graph.weight > 0]
+    equal = Graph.from_edge_index(ends, graph.num_nodes, undirected=True)
+    note = "weights are left aside: an attack adds and removes edges of weight 1"
+    return replace(task.with_graph(equal), notes=(*task.notes, f"{task.name}: {note}"))
 
 
 def check_target(target: str, edges: Path | None) -> Target:
