@@ -58,6 +58,19 @@ def test_training_takes_the_flips_of_such_edges(files, tmp_path, capsys):
     assert any("3 edges flipped by random" in note for note in notes)
 
 
+def test_a_model_is_graded_on_the_flips_of_such_edges(files, tmp_path, capsys):
+    flips, model = tmp_path / "flips.json", tmp_path / "m.safetensors"
+    words = ("--method", "random", "--flips", 3, "-o", flips)
+    assert run("attack", *own(files, "twice.csv"), *words) == 0
+    words = ("--model", "gcn", "--epochs", 2, "--splits", 1, "-o", model)
+    assert run("train", *own(files, "twice.csv"), *words) == 0
+    capsys.readouterr()
+    edges, *others = own(files, "twice.csv")
+    asked = (model, edges.partition("=")[2], *others, "--attack", flips, "--json")
+    assert run("inspect", *asked) == 0
+    assert json.loads(capsys.readouterr().out)["inserted"] == 3
+
+
 def test_robustness_is_measured_on_such_edges(files, capsys):
     words = ("--models", "gcn", "--attacks", "prbcd", "--rates", 0.1, "--seeds", 1)
     quick = ("--epochs", 5, "--attack-epochs", 2, "--block", 100, "--restarts", 1, "--json")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from elasticgnn.attack import Perturbation
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.data.own.targets import Target
@@ -98,15 +99,24 @@ def attacked(task: NodeTask, flips: Path | None) -> NodeTask:
         return task
     from dataclasses import replace
 
-    from elasticgnn.attack.perturbation import component_task, load_perturbation
+    from elasticgnn.attack.perturbation import load_perturbation
 
     found = load_perturbation(flips)
-    plain = without_weights(task)
-    graphs = (plain.graph, component_task(plain).graph)
-    is_plain = found.fingerprint in [graph.fingerprint for graph in graphs]
-    changed = found.apply_to(plain if is_plain else task)
+    changed = found.apply_to(as_attacked(task, found))
     note = f"attacked by {flips.name}: {len(found)} edges flipped by {found.method}"
     return replace(changed, notes=(*changed.notes, note))
+
+
+def as_attacked(task: NodeTask, flips: Perturbation | None) -> NodeTask:
+    """The task without weights where the flips were found without them."""
+    from elasticgnn.attack.perturbation import component_task
+
+    if flips is None or task.graph.is_unweighted:
+        return task
+    plain = without_weights(task)
+    graphs = (plain.graph, component_task(plain).graph)
+    is_plain = flips.fingerprint in [graph.fingerprint for graph in graphs]
+    return plain if is_plain else task
 
 
 def without_weights(task: NodeTask) -> NodeTask:
