@@ -86,6 +86,7 @@ def test_any_table_is_read_alike(kind, seed, tmp_path, monkeypatch):
         ("features", "id,size\na,0x10\nb,16\nc,3\n"),  # pyarrow takes 0x10 for 16
         ("features", "id,ok\na,True\nb,0\nc,1\n"),
         ("edges", "source,target\n0x10,16\n16,17\n"),
+        ("edges", "0x10,16"),
         ("edges", "a,b\nb,c\nc,d\n"),  # letters that are names of columns, too
         ("labels", "id,label\n0x10,a\n17,b\n"),
     ],

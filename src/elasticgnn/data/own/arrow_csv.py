@@ -152,7 +152,7 @@ def open_plain(path: Path, *, smallest: int = LARGE_FILE) -> PlainFile | None:
     usual = DELIMITERS[ending]
     delimiter = " " if ending == ".txt" and usual not in text else find_delimiter(text, usual)
     strange = b"\0" in content[:4096] or EXCEL_SIGN.fullmatch(text) or text.count('"') % 2
-    if strange or delimiter == ";" or not text.strip() or has_hexadecimal(content):
+    if strange or delimiter == ";" or not text.strip() or has_hexadecimal(content, end):
         return None
     first = [cell.strip() for cell in next(csv.reader(io.StringIO(text), delimiter=delimiter))]
     signs = np.frombuffer(content, dtype=np.uint8)
@@ -161,10 +161,16 @@ def open_plain(path: Path, *, smallest: int = LARGE_FILE) -> PlainFile | None:
     return PlainFile(path, content, delimiter, first, line, start, rows) if len(first) > 1 else None
 
 
-def has_hexadecimal(content: bytes) -> bool:
-    """Whether a cell such as 0x10 occurs, which is a word here; two plain searches are quicker."""
-    occurs = b"0x" in content or b"0X" in content
-    return occurs and HEXADECIMAL.search(content) is not None
+def has_hexadecimal(content: bytes, end: int) -> bool:
+    """Whether a cell such as 0x10 occurs, which is a word here.
+
+    end: of the first row, behind which files of numbers have no letter x: that is seen at once.
+    """
+    end = end if end >= 0 else len(content)
+    if HEXADECIMAL.search(content, 0, end):
+        return True
+    occurs = content.find(b"x", end) >= 0 or content.find(b"X", end) >= 0
+    return occurs and HEXADECIMAL.search(content, end) is not None
 
 
 def first_row(content: bytes, *, comments: bool) -> tuple[int, int]:
