@@ -5,9 +5,12 @@ import json
 import pytest
 
 from broken_files import BROKEN, GOOD_EDGES, GOOD_FEATURES, GOOD_LABELS
+from doubtful_files import DOUBTFUL
 from elasticgnn.cli.__main__ import main
-from odd_files import ODD, Refused
+from odd_files import ODD as WELL_KNOWN
+from odd_files import Refused
 
+ODD = {**WELL_KNOWN, **DOUBTFUL}
 QUICK = ("--model", "mlp", "--splits", "1", "--epochs", "1", "--hidden", "4", "--json")
 
 

@@ -8,7 +8,7 @@ from elasticgnn.cli.train_tuned import summary_lines
 from elasticgnn.training.tuning.leaderboard import Entry, Estimate, Leaderboard
 
 
-def told(metric, value, low, high, majority, gain=None, unit=None):
+def told(metric, value, low, high, majority, gain=None, unit=None, coverage=0.9):
     said = Estimate(value, low, high, 40)
     board = Leaderboard(
         metric=metric,
@@ -18,7 +18,7 @@ def told(metric, value, low, high, majority, gain=None, unit=None):
         majority=majority,
         graph_gain=gain and Estimate(*gain, 40),
         calibration_error=None if unit else 0.02,
-        coverage=0.9,
+        coverage=coverage,
         coverage_range=(0.8, 1.0),
         report={"mae": 0.3},
         seconds=1.0,
@@ -47,6 +47,7 @@ def test_an_r2_below_zero_keeps_its_sign():
         ((0.2, -0.1, 0.3), "the graph may help: +20 points"),
         ((-0.03, -0.3, 0.2), "the graph is not seen to help: -3 points"),
         ((-0.2, -0.3, -0.1), "the graph does not help: -20 points"),
+        ((0.0, 0.0, 0.0), "the graph is not seen to help: +0 points"),
     ],
 )
 def test_the_graph_is_said_to_do_what_its_interval_shows(gain, words):
@@ -69,3 +70,11 @@ def test_a_model_that_may_be_no_better_than_the_majority_is_warned_of(value, low
     text = told("auc", value, low, 0.95, 0.5)
     assert ("WARNING" in text) is bool(warning)
     assert warning in text
+
+
+@pytest.mark.parametrize(("unit", "what"), [(None, "sets"), ((0.0, 1.0), "intervals")])
+@pytest.mark.parametrize(("coverage", "warned"), [(0.8, False), (0.79, True), (1.0, False)])
+def test_sets_that_hold_too_little_are_warned_of(unit, what, coverage, warned):
+    metric = "r2" if unit else "auc"
+    text = told(metric, 0.9, 0.8, 0.95, 0.5, unit=unit, coverage=coverage)
+    assert (f"WARNING: {what} for 90 % hold only 79.0 %" in text) is warned

@@ -149,3 +149,40 @@ def test_a_number_to_predict_beyond_any_sum_is_refused(tmp_path):
     (tmp_path / "edges.csv").write_text(CHAIN)
     with pytest.raises(ValueError, match=r"row 4, column 'price': a target must be .* '1e\+300'"):
         read_task(tmp_path / "edges.csv", labels=path, target="number")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Ann", "ann"), ("caf\u00e9", "cafe\u0301"), ("x", "x\u200b"), ("a b", "a  b")],
+)
+def test_ids_that_look_alike_are_said_to_be_two_nodes(tmp_path, one, other):
+    task = read(tmp_path, edges=f"source,target\n{one},bob\n{other},cy\nbob,cy\n")
+    assert task.num_nodes == 4
+    (note,) = (note for note in task.notes if "two nodes" in note)
+    assert one in note or ascii(one) in note
+    assert other in note or ascii(other) in note
+
+
+def test_ids_that_do_not_look_alike_are_not_spoken_of(tmp_path):
+    task = read(tmp_path, edges="source,target\nann,bob\nanna,cy\nbob,cy\n")
+    assert not any("two nodes" in note for note in task.notes)
+
+
+def test_ids_that_a_spreadsheet_has_rounded_are_warned_of(tmp_path):
+    task = read(tmp_path, edges="source,target\n1.23E+12,bob\n1.23E+12,cy\nbob,cy\n")
+    assert any("WARNING: id '1.23E+12' looks rounded" in note for note in task.notes)
+
+
+@pytest.mark.parametrize("base", [0, 2**24])
+def test_numbers_that_float32_holds_apart_are_taken_without_a_word(tmp_path, base):
+    cells = [(name, base + 1000 * k) for k, name in enumerate(IDS)]
+    task = read(tmp_path, edges=CHAIN, features=rows("id,size", cells))
+    assert not any("too near" in note for note in task.notes)
+
+
+def test_words_for_nothing_among_numbers_to_predict_are_said(tmp_path):
+    (tmp_path / "edges.csv").write_text(CHAIN)
+    (tmp_path / "labels.csv").write_text("id,label\np1,1.5\np2,NA\np3,none\np4,4\n")
+    task = read_task(tmp_path / "edges.csv", None, tmp_path / "labels.csv", target="number")
+    assert int((~task.values.isnan()).sum()) == 2
+    assert any("2 labels 'NA' and 'none' are read as not known" in note for note in task.notes)

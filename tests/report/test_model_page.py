@@ -77,6 +77,30 @@ def test_it_says_what_the_model_is_worth(page, findings):
     assert sizes[0] <= sizes[1]
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, []),
+        ({"majority": 1.0}, ["learned nothing of use"]),
+        ({"majority": 0.5, "low": 0.4}, ["do not show that this model is of use"]),
+        ({"coverage": 0.5}, ["Sets for 90 % hold only 50.0 %"]),
+        ({"majority": 1.0, "coverage": 0.5}, ["learned nothing", "hold only"]),
+    ],
+)
+def test_it_warns_of_what_was_not_shown(browser, findings, tmp_path, changes, words):
+    board = findings.trained.facts["leaderboard"]
+    worth = {"majority": 0.4, "low": 0.6, "coverage": 0.9, **changes}
+    estimate = {**board["estimate"], "value": 0.7, "low": worth.pop("low")}
+    board = {**board, **worth, "estimate": estimate, "coverage_range": [0.8, 1.0]}
+    trained = replace(findings.trained, facts={**findings.trained.facts, "leaderboard": board})
+    write_model_page(replace(findings, trained=trained), tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", (1280, 900, "light")) as page:
+        page.wait_for_selector("body[data-ready=yes]")
+        said = page.locator("p.warning").all_inner_texts()
+    assert len(said) == len(words)
+    assert all(word in line for word, line in zip(words, said, strict=True))
+
+
 COLOURS = """cells => cells.map(cell => [getComputedStyle(cell).color,
   getComputedStyle(cell).backgroundColor,
   getComputedStyle(cell.closest("section")).backgroundColor])"""

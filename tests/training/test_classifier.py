@@ -127,7 +127,7 @@ def test_scikit_learn_is_not_imported():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"y": np.full(TASK.num_nodes, -1)}, "labels must show at least 2 classes"),
+        ({"y": np.full(TASK.num_nodes, -1)}, "y must show at least 2 classes"),
         ({"y": PARTLY[:-1]}, "y must have 90 entries, one per row of X, got 89"),
         ({"X": TASK.features.to_dense()[:50]}, "y must have 50 entries"),
         ({"X": torch.ones(3)}, r"X must be \(n, f\)"),

@@ -19,7 +19,7 @@ from elasticgnn.training.trained_model import unlike_training
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.calibration import SetSizes, cooled, fit_calibration, set_sizes
 from elasticgnn.training.tuning.candidates import Candidate
-from elasticgnn.training.tuning.metrics import interval, number_score
+from elasticgnn.training.tuning.metrics import interval, number_score, score, score_gap
 from elasticgnn.training.tuning.outcome import Outcome
 
 
@@ -148,3 +148,16 @@ def test_sizes_of_sets_are_a_mean_and_two_shares():
 def test_more_than_half_moved_is_mostly_moved():
     said = Prediction(torch.eye(4), torch.tensor([0.5, 0.51, 0.0, 1.0]))
     assert said.num_mostly_moved == 2
+
+
+def test_rounding_alone_is_no_gain():
+    """Of two that tell all nodes apart, one in coarser steps; else `the graph helps` by 1e-16."""
+    rng = np.random.default_rng(28)
+    count = int(rng.integers(20, 80))
+    labels = rng.integers(0, 2, count)
+    fine = np.where(labels, 0.8, 0.3) + 0.1 * rng.random(count)
+    fine[rng.integers(0, count)] = 0.5
+    one, other = (np.stack([1 - p, p], 1) for p in (fine, fine.round(1)))
+    assert score("auc", labels, one) != score("auc", labels, other)
+    assert score_gap("auc", labels, one, other) == 0
+    assert score_gap("auc", labels, one, one[:, ::-1]) > 0.5

@@ -11,7 +11,7 @@ from elasticgnn.training.own_splits import own_splits
 from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.metrics import calibration_error
-from elasticgnn.training.tuning.splitting import cuts_in_time
+from elasticgnn.training.tuning.splitting import cuts_in_time, with_untaught
 
 
 def marked(**columns):
@@ -34,6 +34,16 @@ def test_a_column_says_who_judges():
     assert division.folds[0].val.tolist() == list(range(60, 80))
     (split,) = own_splits(task, Splitting(parts="part"), 0)
     assert split.sizes == (60, 20, 20)
+
+
+@pytest.mark.parametrize(("mark", "notes"), [("test", 1), ("val", 0)])
+def test_a_class_that_is_only_tested_is_said(mark, notes):
+    labels = (torch.arange(100) // 3) % 2
+    part = [mark if label else "train" for label in labels.tolist()]
+    part[0] = "test"
+    task = with_untaught(marked(part=part), Splitting(parts="part"))
+    assert len(task.notes) == notes
+    assert all("of class 'b' are to test" in note for note in task.notes)
 
 
 def test_groups_stay_together():
@@ -109,6 +119,7 @@ def test_two_folds_are_too_few_to_train_validate_and_test():
         ({"part": ["train"] * 100}, {"parts": "part"}, "must have test nodes among the labelled"),
         ({"g": ["x"] * 100}, {"groups": "g"}, "groups must be at least 5 different ones, got 1"),
         ({"t": ["soon"] * 100}, {"time": "t"}, "numbers or dates like 2024-01-31"),
+        ({"t": ["12.2023", "01.2024"] * 50}, {"time": "t"}, "2024-01-31, got '12.2023'"),
         ({"t": [str(k % 2) for k in range(100)]}, {"time": "t"}, "3 different times .*, got 2"),
         ({"t": [""] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),
         ({"t": ["nan"] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),

@@ -25,7 +25,10 @@ class Flippable:
 
     def __init__(self, graph: Graph, constraints: Constraints) -> None:
         if bool((graph.weight != 1).any()):
-            raise ValueError("graph must be unweighted to be attacked by flips, got other weights")
+            low, high = float(graph.weight.min()), float(graph.weight.max())
+            raise ValueError(
+                f"graph must be unweighted to be attacked by flips, got weights {low:g} to {high:g}"
+            )
         self.num_nodes = graph.num_nodes
         self.constraints = constraints
         tail, head = graph.tail.numpy(), graph.head.numpy()

@@ -82,7 +82,7 @@ def attack_command(
     from elasticgnn.attack import AttackBudget, Constraints, attack
     from elasticgnn.attack.perturbation import component_task
     from elasticgnn.cli.attack_options import check_concerned, with_effort
-    from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read
+    from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read, without_weights
     from elasticgnn.files import check_output
     from elasticgnn.training import TrainedModel
 
@@ -91,6 +91,7 @@ def attack_command(
         check_output(output, inputs=(edges, features, labels))
     given = read(data, edges, features, labels, data_root, layout=layout)
     known = TrainedModel.load(victim) if is_file_of(method, victim) else None
+    given = given if known else without_weights(given)
     whole = as_fed(given, known, own=edges is not None)
     task = component_task(whole) if component else whole
     say_notes([*whole.notes, *left_out(whole, task)])

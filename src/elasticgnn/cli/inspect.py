@@ -10,7 +10,7 @@ import typer
 
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say
-from elasticgnn.cli.task_files import read_for
+from elasticgnn.cli.task_files import as_attacked, read_for
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -77,8 +77,8 @@ def inspect(
     if drop:
         check_output(target, inputs=read_from)
     trained = TrainedModel.load(model)
-    clean = read_for(trained, edges, features, labels, data_root, layout)
     flips = None if attack is None else load_perturbation(attack)
+    clean = as_attacked(read_for(trained, edges, features, labels, data_root, layout), flips)
     task = clean if flips is None else flips.apply_to(clean)
     known = known_nodes(clean, own=labels is not None)
     known = known if flips is None or flips.split is None else flips.split.train

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.training import Prediction, TrainedModel
 
+SIGNS = ("|", ";", "&", "+", " | ")  # between the classes of a set
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the program."""
@@ -162,8 +164,9 @@ def add_sets(
     probability = prediction.probability.numpy()
     inside = conformal_sets(probability, scores, coverage)
     order = (-probability).argsort(1)
+    sign = sign_between(trained.class_names)
     for row, allowed, best in zip(rows, inside, order, strict=True):
-        row["set"] = "|".join(trained.class_names[k] for k in best if allowed[k])
+        row["set"] = sign.join(trained.class_names[k] for k in best if allowed[k])
     few = too_few(scores, coverage)
     found = set_sizes(inside)
     sizes = (
@@ -171,7 +174,13 @@ def add_sets(
         f"{100 * found.one:.0f} % of nodes have one, {100 * found.none:.0f} % none"
     )
     size = f"all classes, {few}" if few else sizes
+    size += "" if sign == "|" else f", {sign!r} between its classes"
     return f"sets for {100 * coverage:g} %: {size}{kept_away(trained, 'sets', 'class')}"
+
+
+def sign_between(names: tuple[str, ...]) -> str:
+    """What separates the classes of a set: a sign that is in no name, | if it can be."""
+    return next((sign for sign in SIGNS if not any(sign in name for name in names)), SIGNS[-1])
 
 
 def interval_words(trained: TrainedModel, coverage: float) -> str:

@@ -108,7 +108,7 @@ def robustness(
     """
     from elasticgnn.attack.perturbation import component_task
     from elasticgnn.cli.attack import as_fed, left_out
-    from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read
+    from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read, without_weights
     from elasticgnn.files import check_folder, check_output, check_picture
     from elasticgnn.nn import ModelSettings
     from elasticgnn.robustness import RobustnessPlan, measure_robustness
@@ -148,7 +148,7 @@ def robustness(
         metattack=replace(plan.metattack, flips_per_step=flips_per_step),
     )
     plan = quick(plan, attack_epochs)
-    given = read(data, edges, features, labels, data_root, layout=layout)
+    given = without_weights(read(data, edges, features, labels, data_root, layout=layout))
     whole = as_presence(given) if binary else as_fed(given, None, own=edges is not None)
     task = component_task(whole)
     say_notes([*whole.notes, *left_out(whole, task)])

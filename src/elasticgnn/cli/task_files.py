@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from elasticgnn.attack import Perturbation
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.data.own.targets import Target
@@ -101,9 +102,38 @@ def attacked(task: NodeTask, flips: Path | None) -> NodeTask:
     from elasticgnn.attack.perturbation import load_perturbation
 
     found = load_perturbation(flips)
-    changed = found.apply_to(task)
+    changed = found.apply_to(as_attacked(task, found))
     note = f"attacked by {flips.name}: {len(found)} edges flipped by {found.method}"
     return replace(changed, notes=(*changed.notes, note))
+
+
+def as_attacked(task: NodeTask, flips: Perturbation | None) -> NodeTask:
+    """The task without weights where the flips were found without them."""
+    from elasticgnn.attack.perturbation import component_task
+
+    if flips is None or task.graph.is_unweighted:
+        return task
+    plain = without_weights(task)
+    graphs = (plain.graph, component_task(plain).graph)
+    is_plain = flips.fingerprint in [graph.fingerprint for graph in graphs]
+    return plain if is_plain else task
+
+
+def without_weights(task: NodeTask) -> NodeTask:
+    """The task whose edges all weigh 1, as those have that an attack adds; a note says so."""
+    from dataclasses import replace
+
+    import torch
+
+    from elasticgnn.graph import Graph
+
+    graph = task.graph
+    if graph.is_unweighted:
+        return task
+    ends = torch.stack([graph.tail, graph.head])[:, graph.weight > 0]
+    equal = Graph.from_edge_index(ends, graph.num_nodes, undirected=True)
+    note = "weights are left aside: an attack adds and removes edges of weight 1"
+    return replace(task.with_graph(equal), notes=(*task.notes, f"{task.name}: {note}"))
 
 
 def check_target(target: str, edges: Path | None) -> Target:

@@ -130,6 +130,7 @@ def train(
     from elasticgnn.training import Splitting, TrainingPlan
     from elasticgnn.training.own_splits import own_splits
     from elasticgnn.training.tuning.metrics import is_balanced
+    from elasticgnn.training.tuning.splitting import with_untaught
 
     strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
     settings = ModelSettings(
@@ -173,6 +174,7 @@ def train(
     layout = replace(layout, further=columns)
     task = read(data, edges, features, labels, data_root, target=kind_of_target, layout=layout)
     task = attacked(task if split is None else with_split_file(task, split, layout), attack)
+    task = with_untaught(task, splitting)
     given = [option for option in SETTINGS if is_given(context, option)]
     if task.values is not None:
         refuse_settings(given, tune)

@@ -146,14 +146,26 @@ def verdicts(board: Leaderboard) -> list[str]:
             f"WARNING: {board.estimate.nodes} nodes do not show that the best model is of use: "
             f"always {simplest} gives {value}, which is inside its interval"
         )
-    return lines
+    return lines + broken_promise(board)
+
+
+def broken_promise(board: Leaderboard) -> list[str]:
+    """A warning where sets, or intervals, hold less than chance lets those for 90 % hold."""
+    least = board.coverage_range[0]
+    if board.coverage >= least:
+        return []
+    what = "intervals" if board.calibration_error is None else "sets"
+    return [
+        f"WARNING: {what} for 90 % hold only {percent(board.coverage)} %, where chance lets them "
+        f"hold {percent(least)} % or more: the nodes kept away are unlike the others"
+    ]
 
 
 def helping(gain: Estimate) -> str:
     """What the difference that the graph makes, with its interval, allows to say."""
     if gain.low > 0:
         return "helps"
-    if gain.high <= 0:
+    if gain.high < 0:  # where no node differs, both ends are 0, which shows nothing
         return "does not help"
     return "may help" if gain.value > 0 else "is not seen to help"
 

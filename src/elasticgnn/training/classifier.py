@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.data.labels import is_unknown, number_known, plain_list
+from elasticgnn.data.own.targets import MANY_CLASSES
 from elasticgnn.graph.any_graph import any_graph
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training.arrays import as_features, from_text
+from elasticgnn.training.arrays import as_features, column_names, from_text
 from elasticgnn.training.estimator import SettingsByName
 from elasticgnn.training.fit import fit
 from elasticgnn.training.history import History
@@ -29,7 +30,8 @@ from elasticgnn.training.tuning import Leaderboard, tune
 class ElasticGNNClassifier(SettingsByName):
     """Node classification: fit(X, y, graph=...), y = -1 or None where the class is unknown.
 
-    X is a numpy array, a scipy sparse matrix, a tensor or SparseFeatures; graph a Graph, a scipy
+    X is a numpy array, a table of pandas (whose columns are found again by their names), a scipy
+    sparse matrix, a tensor or SparseFeatures; graph a Graph, a scipy
     adjacency matrix or an edge_index. A share of the known nodes selects the epoch (validation).
     tune: compares models for `minutes` by `metric` instead, the best of which is used; what it is
     worth stands in leaderboard_.
@@ -72,9 +74,12 @@ class ElasticGNNClassifier(SettingsByName):
             raise ValueError(
                 f"y must have {len(features)} entries, one per row of X, got {len(labels)}"
             )
+        check_classes(names, int((labels >= 0).sum()))
         self.classes_: NDArray[Any] = np.array(names)
-        self.n_features_in_ = int(features.shape[1])
-        task = NodeTask("given", whole, features, labels, tuple(map(str, names)))
+        columns = column_names(X)
+        self.note_columns(int(features.shape[1]), columns)
+        called = tuple(map(str, names))
+        task = NodeTask("given", whole, features, labels, called, feature_names=columns)
         self.task_: NodeTask | None = task
         if self.tune:
             self.leaderboard_: Leaderboard = tune(
@@ -114,13 +119,16 @@ class ElasticGNNClassifier(SettingsByName):
     def asked_about(self, X: Any, graph: Any) -> NodeTask:
         """The nodes that X and graph mean; what is None is that of `fit`."""
         self.check_fitted()
-        known = self.task_
-        if X is None or graph is None:
-            if known is None:
-                raise ValueError("X and graph must be given after loading without them, got None")
-            X = known.features if X is None else X
-            graph = known.graph if graph is None else graph
-        return unlabelled(X, graph, self.trained_.class_names)
+        known, classes = self.task_, self.trained_.class_names
+        if X is not None and graph is not None:
+            return unlabelled(X, graph, classes)
+        if known is None:
+            raise ValueError("X and graph must be given after loading without them, got None")
+        graph = known.graph if graph is None else graph
+        if X is not None:
+            return unlabelled(X, graph, classes)
+        asked = unlabelled(known.features, graph, classes)
+        return replace(asked, feature_names=known.feature_names)
 
     def predict(self, X: Any = None, *, graph: Any = None) -> NDArray[Any]:
         """The most probable class of each node, as it was named in y."""
@@ -156,7 +164,7 @@ class ElasticGNNClassifier(SettingsByName):
         loaded = plain.set_params(**trained.facts.get("estimator", {}))
         loaded.classes_ = np.array(trained.facts.get("classes") or from_text(trained.class_names))
         loaded.trained_ = trained
-        loaded.n_features_in_ = trained.num_features
+        loaded.note_columns(trained.num_features, trained.feature_names)
         loaded.task_ = None
         if X is not None and graph is not None:
             loaded.task_ = unlabelled(X, graph, trained.class_names)
@@ -167,7 +175,24 @@ def unlabelled(X: Any, graph: Any, class_names: tuple[str, ...]) -> NodeTask:
     """Nodes whose classes are asked for."""
     features = as_features(X)
     whole = any_graph(graph, len(features))
-    return NodeTask("given", whole, features, torch.full((whole.num_nodes,), -1), class_names)
+    unknown = torch.full((whole.num_nodes,), -1)
+    names = column_names(X)
+    return NodeTask("given", whole, features, unknown, class_names, feature_names=names)
+
+
+def check_classes(names: list[Any], known: int) -> None:
+    """Refuses what names fewer than two classes, and numbers that are to be predicted."""
+    if len(names) < 2:
+        raise ValueError(
+            f"y must show at least 2 classes (-1, None and NaN are unknown ones), got {names}"
+        )
+    if len(names) <= MANY_CLASSES or isinstance(names[0], str):
+        return
+    if 5 * len(names) > known or any(float(name) % 1 for name in names):
+        raise ValueError(
+            f"y must name classes, got {len(names)} different numbers for {known} nodes: "
+            "a quantity, for which there is ElasticGNNRegressor"
+        )
 
 
 def json_classes(classes: NDArray[Any]) -> list[Any] | None:

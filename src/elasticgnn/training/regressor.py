@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.graph.any_graph import any_graph
-from elasticgnn.training.arrays import as_features
+from elasticgnn.training.arrays import as_features, column_names
 from elasticgnn.training.estimator import SettingsByName
 from elasticgnn.training.trained_model import TrainedModel
 from elasticgnn.training.tuning import Leaderboard, tune
@@ -50,7 +50,7 @@ class ElasticGNNRegressor(SettingsByName):
         )
         self.trained_: TrainedModel = self.leaderboard_.winner
         self.task_: NodeTask | None = task
-        self.n_features_in_ = task.num_features
+        self.note_columns(task.num_features, task.feature_names)
         return self
 
     def predict(self, X: Any = None, *, graph: Any = None) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ class ElasticGNNRegressor(SettingsByName):
             raise ValueError(f"{path} must hold a regression model, got one of classes")
         loaded = cls().set_params(**trained.facts.get("estimator", {}))
         loaded.trained_, loaded.task_ = trained, None
-        loaded.n_features_in_ = trained.num_features
+        loaded.note_columns(trained.num_features, trained.feature_names)
         return loaded
 
 
@@ -115,4 +115,5 @@ def given_task(X: Any, graph: Any) -> NodeTask:
     """Nodes without anything known of them."""
     features = as_features(X)
     whole = any_graph(graph, len(features))
-    return NodeTask("given", whole, features, torch.full((whole.num_nodes,), -1), ())
+    unknown = torch.full((whole.num_nodes,), -1)
+    return NodeTask("given", whole, features, unknown, (), feature_names=column_names(X))

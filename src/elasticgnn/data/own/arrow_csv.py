@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -37,6 +38,8 @@ POINT, ZERO, NINE = (np.uint8(ord(sign)) for sign in ".09")
 FEW_COLUMNS, MANY_COLUMNS = 1 << 20, 1 << 22  # bytes that pyarrow gives to a thread at a time
 BLOCK = 1 << 17  # bytes looked at together
 NEWLINE = np.uint8(ord("\n"))
+# pyarrow takes 0x10 for the number 16; longer ones, such as addresses of wallets, for text
+HEXADECIMAL = re.compile(rb"(?<![0-9A-Za-z.])0[xX][0-9a-fA-F]{1,16}(?![0-9A-Za-z])")
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class PlainFile:
     def has_leading_zeros(self) -> bool:
         """Whether a number such as 007 occurs, which is another id than 7."""
         signs = np.frombuffer(self.content, dtype=np.uint8)
-        at_once = len(signs) > 1 and bool(signs[0] == ZERO and signs[1] - ZERO <= NINE - ZERO)
+        at_once = self.content[:1] == b"0" and self.content[1:2].isdigit()
         return at_once or any(map(begins_with_zero, blocks(signs, 2)))
 
 
@@ -149,13 +152,25 @@ def open_plain(path: Path, *, smallest: int = LARGE_FILE) -> PlainFile | None:
     usual = DELIMITERS[ending]
     delimiter = " " if ending == ".txt" and usual not in text else find_delimiter(text, usual)
     strange = b"\0" in content[:4096] or EXCEL_SIGN.fullmatch(text) or text.count('"') % 2
-    if strange or delimiter == ";" or not text.strip():
+    if strange or delimiter == ";" or not text.strip() or has_hexadecimal(content, end):
         return None
     first = [cell.strip() for cell in next(csv.reader(io.StringIO(text), delimiter=delimiter))]
     signs = np.frombuffer(content, dtype=np.uint8)
     ends = sum(int(np.count_nonzero(part == NEWLINE)) for part in blocks(signs))
     rows = ends + (not content.endswith(b"\n")) - (line - 1)
     return PlainFile(path, content, delimiter, first, line, start, rows) if len(first) > 1 else None
+
+
+def has_hexadecimal(content: bytes, end: int) -> bool:
+    """Whether a cell such as 0x10 occurs, which is a word here.
+
+    end: of the first row, behind which files of numbers have no letter x: that is seen at once.
+    """
+    end = end if end >= 0 else len(content)
+    if HEXADECIMAL.search(content, 0, end):
+        return True
+    occurs = content.find(b"x", end) >= 0 or content.find(b"X", end) >= 0
+    return occurs and HEXADECIMAL.search(content, end) is not None
 
 
 def first_row(content: bytes, *, comments: bool) -> tuple[int, int]:

@@ -10,9 +10,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from elasticgnn.data.own.ids import IdIndex, Ids, in_order
+from elasticgnn.data.own.ids import IdIndex, Ids, in_order, is_numbers
 from elasticgnn.data.own.leakage import leaking_columns
 from elasticgnn.data.own.records import EdgeRows, FeatureRows, LabelRows
+from elasticgnn.data.own.spelling import (
+    ROUNDED,
+    look_alike,
+    otherwise_written,
+    pair_in_words,
+    written,
+)
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
 from elasticgnn.data.own.table import short
 from elasticgnn.data.own.targets import (
@@ -49,7 +56,7 @@ def assemble(
         labels=torch.full((len(place),), -1, dtype=torch.int64),
         class_names=(),
         node_ids=tuple(place.ids.tolist()),
-        notes=(*edges.notes, *notes, *feature_notes(features)),
+        notes=(*edges.notes, *notes, *id_notes(edges.path, place.ids), *feature_notes(features)),
         feature_names=None if features is None else features.names,
         made_features=features is None,
         categories=() if features is None else features.categories,
@@ -66,11 +73,12 @@ def with_target(
 ) -> NodeTask:
     """The task with what is known of its nodes: classes, or numbers."""
     further = label_columns(labels, place, node_path)
+    labels = without_unknown(labels)
     if target == "number":
         values = number_values(labels, place, node_path)
         notes = (*task.notes, *number_notes(labels, values))
         return replace(task, values=values, notes=notes, label_columns=further)
-    labels = without_unknown(one_spelling(labels))
+    labels = one_spelling(labels)
     names, numbers = number_classes(labels, place, node_path)
     task = replace(task, class_names=names, labels=numbers, label_columns=further)
     return replace(task, notes=(*task.notes, *label_notes(labels, names), *leaking_columns(task)))
@@ -103,6 +111,21 @@ def feature_notes(features: FeatureRows | None) -> tuple[str, ...]:
         *features.notes,
         f"{features.path.name}: values reach {largest:.3g}; commands scale them, `fit` does not",
     )
+
+
+def id_notes(path: Path, ids: Ids) -> tuple[str, ...]:
+    """That two ids look alike, or were rounded, before nodes are joined or parted by mistake."""
+    if is_numbers(ids):
+        return ()
+    names, notes = ids.tolist(), []
+    pair = look_alike(names)
+    if pair:
+        notes.append(f"{path.name}: ids {pair_in_words(pair)} are read as two nodes")
+    rounded = next(filter(ROUNDED.fullmatch, names), None)
+    if rounded:
+        said = "looks rounded by a spreadsheet: several nodes may have become one"
+        notes.append(f"{path.name}: WARNING: id {rounded!r} {said}")
+    return tuple(notes)
 
 
 def node_order(edges: EdgeRows, features: FeatureRows | None) -> Ids:
@@ -176,7 +199,9 @@ def find_ends(
                 f"there {short(str(place.ids[0]))!r}; --id-column names the column of ids)"
             )
         where = f"{edges.path}, row {edges.line[row]}, column {edges.columns[axis]}"
+        name = str(ends[row])
         raise ValueError(
-            f"{where}: the node must have features in {feature_path}, got {short(str(ends[row]))!r}"
+            f"{where}: the node must have features in {feature_path}, got {written(name)}"
+            + otherwise_written(name, place.ids.tolist())
         )
     return found

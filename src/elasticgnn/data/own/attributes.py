@@ -43,7 +43,7 @@ def node_labels(
     for key in LABEL_KEYS if layout.label is None else (layout.label,):
         names = [label_or_none(data.get(key)) for data in nodes.values()]
         names, notes = without_own_ids(path, nodes, names) if key == "label" else (names, ())
-        given = not named and 0 < len(names) - names.count(None) < len(names)
+        given = not named and 0 < len(known_of(names)) < len(names)
         if layout.label is not None or given or fits(names, target):
             return LabelRows(path, id_array(nodes), names, rows, key, notes=notes, extra=extra)
     return None
@@ -52,7 +52,7 @@ def node_labels(
 def label_or_none(value: Any) -> str | None:
     """The label as text, None where there is none."""
     text = cell_text(value)
-    return None if is_missing(text) else text
+    return text or None
 
 
 def without_own_ids(
@@ -71,9 +71,14 @@ def without_own_ids(
     return kept, (note,)
 
 
+def known_of(names: Sequence[str | None]) -> list[str]:
+    """The labels that are there, without NA and the like."""
+    return [name for name in names if name is not None and not is_missing(name)]
+
+
 def fits(names: Sequence[str | None], target: Target) -> bool:
     """Whether these can be labels: classes that nodes share, or different numbers."""
-    known = [name for name in names if name is not None]
+    known = known_of(names)
     if target == "number":
         return len(set(known)) >= 2 and all(map(is_number, known))
     return 2 <= len(set(known)) <= len(known) / 2

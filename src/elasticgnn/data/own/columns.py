@@ -29,7 +29,7 @@ WRITTEN_OUT = re.compile(
     r"[-+]?\d{1,3}([, '\u00a0_]\d{3})+(\.\d+)?|[-+]?\d{1,3}(\.\d{3})+(,\d+)?"
     r"|[$€£]?\s?[-+]?\d+([.,]\d+)?\s?(%|‰|[$€£])?"
 )
-TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "1": 1.0, "0": 0.0}
 Numbers = NDArray[np.floating[Any]]
 
 
@@ -130,9 +130,9 @@ class ArrowColumns:
     def numbers_of_text(self, position: int) -> Numbers | None:
         """A column of text, which may be of numbers after all."""
         rows = [[text] for text in self.words(position)]
-        assert self.names is not None
+        header = None if self.names is None else (self.names[position],)
         line = range(self.first_row, self.first_row + self.count)
-        return TextColumns(Table(self.path, (self.names[position],), rows, line)).numbers(0)
+        return TextColumns(Table(self.path, header, rows, line)).numbers(0)
 
     def refuse(self, row: int, position: int, rule: str) -> ValueError:
         """What is wrong with one cell."""
@@ -167,14 +167,19 @@ def coded_texts(column: pyarrow.ChunkedArray) -> tuple[list[str], NDArray[np.int
     return [*words, ""], coded.indices.fill_null(len(words)).to_numpy()
 
 
-def all_finite(values: Numbers) -> bool:
-    """Whether float32 holds each value; in doubt False, which is quicker than to look at each."""
-    if values.dtype.kind in "iu":
-        return True
+def ends_of(values: Numbers) -> tuple[float, float] | None:
+    """The least and the largest value, NaN where one is missing; None of what float32 holds."""
     if values.dtype in (np.float16, np.float32):
-        with np.errstate(over="ignore"):
-            return bool(np.isfinite(values.sum(dtype=np.float32)))
-    return bool(values.max() <= LARGEST and values.min() >= -LARGEST)
+        return None
+    return float(values.min()), float(values.max())
+
+
+def all_finite(values: Numbers, ends: tuple[float, float] | None) -> bool:
+    """Whether float32 holds each value; in doubt False, which is quicker than to look at each."""
+    if ends is not None:
+        return ends[1] <= LARGEST and ends[0] >= -LARGEST
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(values.sum(dtype=np.float32)))
 
 
 def check_finite(columns: Columns, values: Numbers, position: int) -> None:
@@ -193,6 +198,17 @@ def counts_rows(columns: Columns, position: int) -> bool:
     if values is None or np.isnan(values[0]) or values[0] not in (0, 1):
         return False
     return bool(np.array_equal(values, np.arange(len(values)) + values[0]))
+
+
+def numbers_rows(columns: Columns, position: int) -> bool:
+    """Whether the cells are whole numbers that all differ, as those of rows of a longer table."""
+    try:
+        values = columns.numbers(position)
+    except ValueError:
+        return False
+    if values is None or not np.isfinite(values).all() or (values != np.floor(values)).any():
+        return False
+    return bool(values.min() >= 0) and len(np.unique(values)) == len(values)
 
 
 def codes_of(words: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -70,7 +70,7 @@ def read_typed_edges(path: Path, layout: TableLayout) -> EdgeRows | None:
     if plain is None:
         return None
     header = tuple(map(plain_name, plain.first))
-    named = find_name(header, SOURCES) is not None and find_name(header, TARGETS) is not None
+    named = has_words(header, SOURCES) and has_words(header, TARGETS)
     numbered = len(header) in (2, 3) and all(map(is_number, header))
     if not (numbered or named or layout.source is not None):
         return None
@@ -80,9 +80,18 @@ def read_typed_edges(path: Path, layout: TableLayout) -> EdgeRows | None:
     first = plain.line + (not numbered)
     names = header if not numbered else ("source", "target", "weight")[: len(header)]
     found = edges_of_columns(path, table, names, first, layout)
-    if found is None or not numbered or found.weight is None:
-        return found
-    return replace(found, notes=(*found.notes, weights_by_place(path, found.weight)))
+    return found and by_place(found) if numbered else found
+
+
+def by_place(edges: EdgeRows) -> EdgeRows:
+    """The edges of columns without names: these are called by their number."""
+    notes = () if edges.weight is None else (weights_by_place(edges.path, edges.weight),)
+    return replace(edges, notes=(*edges.notes, *notes), columns=("1", "2"))
+
+
+def has_words(header: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    """Whether a column has one of the names; a single letter such as u is as often an id."""
+    return find_name(header, tuple(name for name in names if len(name) > 1)) is not None
 
 
 def numbers_or_texts(plain: PlainFile, *, has_header: bool) -> pyarrow.Table | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,16 @@ import torch
 from numpy.typing import NDArray
 
 from elasticgnn.data.own.arrow_csv import has_pyarrow
-from elasticgnn.data.own.columns import Columns, all_finite, check_finite, codes_of, counts_rows
+from elasticgnn.data.own.columns import (
+    Columns,
+    Numbers,
+    all_finite,
+    check_finite,
+    codes_of,
+    counts_rows,
+    ends_of,
+    numbers_rows,
+)
 from elasticgnn.data.own.edge_table import ROWS
 from elasticgnn.data.own.ids import Ids
 from elasticgnn.data.own.records import FeatureRows
@@ -23,6 +33,8 @@ CLASS_COLUMNS = ("label", "class")
 DENSE_SHARE = 0.25  # a table with fewer non-zero cells than this is kept sparse
 BLOCK = 4096  # rows
 LARGE_MATRIX = 1_000_000  # values from which on several threads fill it
+INDEX = re.compile(r"|unnamed: \d+|level_\d+|__index_level_\d+__")  # as pandas calls its own
+LOST = 0.001  # of a column's range, which float32 may lose without a note
 MOST_WORDS = 100  # different ones of a column, beyond which they are names and no categories
 
 
@@ -64,6 +76,8 @@ class MatrixBuilder:
         name = self.name(position).lower()
         if name in ROWS and counts_rows(self.columns, position):
             self.note(position, "counts the rows and is not used")
+        elif INDEX.fullmatch(name) and numbers_rows(self.columns, position):
+            self.note(position, "numbers rows and is not used")
         elif name in CLASS_COLUMNS and self.columns.names is not None:
             self.note(position, "names classes and is no feature (use --labels for it)")
         else:
@@ -76,8 +90,9 @@ class MatrixBuilder:
         if numbers is None:
             self.add_words(position)
             return
-        if all_finite(numbers):
-            self.parts.append((self.name(position), numbers))
+        ends = ends_of(numbers)
+        if all_finite(numbers, ends):
+            self.take(position, numbers, ends)
             return
         check_finite(self.columns, numbers, position)
         holes = np.flatnonzero(np.isnan(numbers))
@@ -88,7 +103,17 @@ class MatrixBuilder:
             self.empty.append((len(self.parts), self.name(position), holes))
             median = np.nanmedian(numbers.astype(np.float64))  # two large ones are added up
             numbers = np.where(np.isnan(numbers), median, numbers)
+        self.take(position, numbers, ends and ends_of(numbers))
+
+    def take(self, position: int, numbers: Numbers, ends: tuple[float, float] | None) -> None:
+        """Keeps numbers; says so where they are too near to each other for their size."""
         self.parts.append((self.name(position), numbers))
+        low, high = ends or (0.0, 0.0)
+        step = max(-low, high) * float(np.finfo(np.float32).eps)
+        if step > LOST * (high - low) > 0:
+            said = f"({low:.10g} to {high:.10g}) that are too near to each other for their size: "
+            said += f"differences below {step:.2g} are lost (subtract a fixed number)"
+            self.note(position, f"holds numbers {said}")
 
     def add_words(self, position: int) -> None:
         """Takes a column of words: one column of 0 and 1 for each, unless they are too many."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from elasticgnn.data.own.arrow_csv import open_plain
 from elasticgnn.data.own.columns import ArrowColumns, Columns, TextColumns
@@ -21,6 +22,10 @@ from elasticgnn.data.own.table import (
     short,
 )
 from elasticgnn.data.own.text import table_ending
+from elasticgnn.extras import optional_imports
+
+if TYPE_CHECKING:
+    import pyarrow
 
 IDS = ("id", "node", "node_id", "name", "key", "index")
 
@@ -84,7 +89,7 @@ def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
         id_column = chosen(Table(path, header, [], []), layout.id, IDS) or 0
     name = plain.first[id_column] if has_header else str(id_column)
     content = plain.table(has_header=has_header, texts=[name], has_holes=True)
-    if content is None:
+    if content is None or (has_header and not names_columns(content, header, layout)):
         return None
     ids = typed_ids(content.column(id_column))
     if ids is None or not all_differ(ids):
@@ -97,6 +102,24 @@ def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
         return None
     table = Table(path, columns.names, [], [])
     return with_notes(found, (*guessed_id(table, id_column, layout.id, IDS),))
+
+
+def names_columns(content: pyarrow.Table, header: tuple[str, ...], layout: TableLayout) -> bool:
+    """Whether a first row is beyond doubt no row of data: it has a usual name of ids, or its words
+    stand above numbers, or nowhere below in a column of words."""
+    if layout.id is not None or find_name(header, IDS) is not None:
+        return True
+    with optional_imports():
+        from pyarrow import compute, types
+
+    for word, column in list(zip(header, content.columns, strict=True))[1:]:
+        if types.is_boolean(column.type):
+            return False
+        if types.is_string(column.type):
+            cells = compute.utf8_trim_whitespace(column)
+            if compute.any(compute.equal(cells, word)).as_py():
+                return False
+    return True
 
 
 def parquet_features(path: Path, layout: TableLayout) -> FeatureRows:

@@ -18,7 +18,7 @@ from elasticgnn.data.own.records import (
     FileContent,
     finite_rows,
 )
-from elasticgnn.data.own.table import short
+from elasticgnn.data.own.table import is_number, short
 from elasticgnn.data.own.targets import Target
 
 NUMBER_TYPES = ("int", "long", "float", "double", "boolean")
@@ -125,10 +125,8 @@ def graphml_edges(document: Document, path: Path, layout: TableLayout) -> EdgeRo
 
 def number_or_nan(text: str) -> float:
     """The number (true and false are 1 and 0), NaN if it is none."""
-    try:
-        return float({"true": "1", "false": "0"}.get(text.lower(), text))
-    except ValueError:
-        return math.nan
+    known = {"true": "1", "false": "0"}.get(text.lower(), text)
+    return float(known) if is_number(known) else math.nan
 
 
 def node_numbers(

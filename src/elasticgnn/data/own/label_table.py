@@ -54,7 +54,7 @@ def read_label_table(path: Path, layout: TableLayout = USUAL) -> LabelRows:
     return LabelRows(
         path,
         id_array(id_cells(table, id_column)),
-        [None if is_missing(name) else name for name in names],
+        [name or None for name in names],
         table.line,
         table.column_name(label_column),
         table.column_name(id_column),
@@ -109,7 +109,7 @@ def labels_of_columns(
     if ids is None or not all_differ(ids):
         return None
     texts, codes = coded_texts(content.column(label))
-    words = [None if is_missing(text.strip()) else text.strip() for text in texts]
+    words = [text.strip() or None for text in texts]
     table = Table(path, header, [], [])
     return LabelRows(
         path,

@@ -14,7 +14,8 @@ from torch import Tensor
 from elasticgnn.data.labels import natural
 from elasticgnn.data.own.ids import IdIndex
 from elasticgnn.data.own.records import LabelRows
-from elasticgnn.data.own.table import is_number, short
+from elasticgnn.data.own.spelling import look_alike, otherwise_written, pair_in_words, written
+from elasticgnn.data.own.table import is_missing, is_number, short
 
 Target = Literal["class", "number"]
 TARGETS: tuple[Target, ...] = ("class", "number")
@@ -64,8 +65,12 @@ def one_spelling(labels: LabelRows) -> LabelRows:
 
 
 def without_unknown(labels: LabelRows) -> LabelRows:
-    """Labels whose word for a class that is not known (UNKNOWN) is None, with a note."""
-    strange = sorted({n for n in labels.names if n is not None and n.lower() in UNKNOWN})
+    """Labels whose word for what is not known (UNKNOWN, or NA and the like) is None, with a note.
+
+    It says so of NA, too: there are classes that are called none.
+    """
+    different = {name for name in labels.names if name is not None}
+    strange = sorted(n for n in different if n.lower() in UNKNOWN or is_missing(n))
     if not strange:
         return labels
     names = [None if name in strange else name for name in labels.names]
@@ -148,13 +153,9 @@ def several_at_once(names: tuple[str, ...]) -> str:
 
 
 def two_spellings(names: tuple[str, ...]) -> str:
-    """That names differ in upper and lower case only."""
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(name.casefold(), name)
-        if other != name:
-            return f"labels {short(other)!r} and {short(name)!r} are read as two classes"
-    return ""
+    """That names differ only in case, blanks, or what cannot be seen."""
+    pair = look_alike(names)
+    return f"labels {pair_in_words(pair)} are read as two classes" if pair else ""
 
 
 def minus_one(names: tuple[str, ...]) -> str:
@@ -177,7 +178,9 @@ def labelled_nodes(labels: LabelRows, place: IdIndex, node_path: Path) -> NDArra
             "--id-column names the column of ids)"
         )
     row = int(np.argmin(found))
+    name = str(labels.ids[row])
     raise ValueError(
         f"{labels.path}, row {labels.line[row]}, column {labels.id_column}: "
-        f"the node must be in {node_path}, got {short(str(labels.ids[row]))!r}"
+        f"the node must be in {node_path}, got {written(name)}"
+        + otherwise_written(name, place.ids.tolist())
     )

@@ -21,6 +21,8 @@ WHITE = frozenset(b"\t\n\r\f\v")
 OF_MACS = "__MACOSX/"  # where Macs keep what no other system wants to know of a file
 POINTED = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 EXCEL_SIGN = re.compile(r"sep=[;,\t]", re.IGNORECASE)  # a first line that tells Excel the delimiter
+QUOTED = re.compile(r'"[^"]*"')
+BETWEEN_DIGITS = re.compile(r"(?<=\d),(?=\d)")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 
 
@@ -108,9 +110,12 @@ def find_delimiter(text: str, usual: str) -> str:
     first = next((line for line in text.splitlines() if line.strip()), "")
     if EXCEL_SIGN.fullmatch(first):
         return first[4]
-    if usual in first:
+    bare = QUOTED.sub("", first)
+    if ";" in bare:  # a comma between digits is then a decimal comma
+        bare = BETWEEN_DIGITS.sub("", bare)
+    if usual in bare:
         return usual
-    return next((sign for sign in (";", "\t", ",") if sign in first), usual)
+    return next((sign for sign in (";", "\t", ",") if sign in bare), usual)
 
 
 def without_comments(text: str) -> str:

@@ -21,6 +21,7 @@ from elasticgnn.training.tuning.metrics import (
     interval,
     reliability,
     score,
+    score_gap,
 )
 from elasticgnn.training.tuning.outcome import Outcome
 
@@ -69,8 +70,7 @@ class Judges:
         metric, count = self.evaluation.metric, len(self.labels)
 
         def gap(nodes: Array) -> float:
-            labels = self.labels[nodes]
-            return score(metric, labels, one[nodes]) - score(metric, labels, other[nodes])
+            return score_gap(metric, self.labels[nodes], one[nodes], other[nodes])
 
         draws = [gap(self.rng.integers(0, count, count)) for _ in range(DRAWS)]
         low, high = np.nanpercentile(draws, [2.5, 97.5])

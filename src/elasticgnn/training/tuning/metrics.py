@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -105,6 +106,12 @@ def reliability(labels: Array, probability: Array, bins: int = 10) -> list[dict[
         }
         for part in inside
     ]
+
+
+def score_gap(metric: Metric, labels: Array, one: Array, other: Array) -> float:
+    """The metric of `one` less that of `other`; 0 where rounding alone tells them apart."""
+    here, there = score(metric, labels, one), score(metric, labels, other)
+    return 0.0 if math.isclose(here, there) else here - there
 
 
 def interval(

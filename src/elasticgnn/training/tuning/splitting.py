@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -13,6 +14,7 @@ from elasticgnn.data import NodeTask
 from elasticgnn.data.own.table import is_missing
 
 Array = NDArray[np.int64]
+MONTH = re.compile(r"\d{1,2}\.(19|20)\d\d")
 PARTS = {
     **dict.fromkeys(("train", "training"), "train"),
     **dict.fromkeys(("val", "valid", "validation", "dev"), "val"),
@@ -80,6 +82,21 @@ def parts_of(task: NodeTask, column: str, nodes: Array) -> NDArray[np.str_]:
     return parts
 
 
+def with_untaught(task: NodeTask, splitting: Splitting) -> NodeTask:
+    """The task with a note on classes of which all nodes are to test: no model can say them."""
+    if splitting.parts is None or task.values is not None:
+        return task
+    known = task.labelled.numpy()
+    taught = known[parts_of(task, splitting.parts, known) != "test"]
+    labels = task.labels.numpy()
+    absent = sorted(set(labels[known].tolist()) - set(labels[taught].tolist()))
+    if not absent:
+        return task
+    names = ", ".join(repr(task.class_names[label]) for label in absent[:5])
+    said = f"WARNING: all known nodes of class {names} are to test: no model can learn to say it"
+    return replace(task, notes=(*task.notes, said))
+
+
 def group_parts(groups: Sequence[str], parts: int, rng: np.random.Generator) -> Array:
     """A part number for each node, equal within a group; parts of about equal size."""
     names, code = np.unique(np.array(groups), return_inverse=True)
@@ -95,6 +112,8 @@ def group_parts(groups: Sequence[str], parts: int, rng: np.random.Generator) -> 
 
 def moments(texts: Sequence[str], column: str) -> NDArray[np.float64]:
     """Times as numbers: plain numbers, or dates such as 2024-01-31 or 2024-01-31T12:00."""
+    if all(map(MONTH.fullmatch, texts)):  # as numbers January 2024 would be before December 2023
+        raise ValueError(f"column {column!r} must hold dates like 2024-01-31, got {texts[0]!r}")
     try:
         return np.array([float(text) for text in texts])
     except ValueError:

@@ -49,7 +49,7 @@ function overview({ about, evidence, graph, classes, numbers }) {
   }
   if (evidence.graph_gain) {
     const gain = evidence.graph_gain;
-    const word = gain.low > 0 ? "helps" : gain.high <= 0 ? "does not help" : gain.value > 0 ? "may help" : "is not seen to help";
+    const word = gain.low > 0 ? "helps" : gain.high < 0 ? "does not help" : gain.value > 0 ? "may help" : "is not seen to help";
     const [size, unit] = isShare(evidence.metric) ? [signedPoints, " points"] : [signed, ""];
     cards.push(card("The graph", word, `${size(gain.value)}${unit} (${size(gain.low)} to ${size(gain.high)}) against the best model without it`));
   }
@@ -61,7 +61,7 @@ function overview({ about, evidence, graph, classes, numbers }) {
   } else if (evidence.coverage !== undefined) {
     cards.push(card("Sets for 90 %", `${percent(evidence.coverage)} %`, `of the nodes kept away had their class in the set that was to hold 90 %${byChance(evidence)}`));
   }
-  cards.push(card("Nodes and edges", `${thousands(graph.nodes)} / ${thousands(graph.edges)}`, `${numbers ? "a number to predict" : `${classes.length} classes`}, ${about.made_features ? "no features of their own" : `${thousands(about.features)} feature columns`}, ${thousands(known)} nodes of known ${numbers ? "number" : "class"}`));
+  cards.push(card("Nodes and edges", `${thousands(graph.nodes)} / ${thousands(graph.edges)}`, `${numbers ? "a number to predict" : `${classes.length} classes`}, ${about.made_features ? "a model without features" : `${thousands(about.features)} feature columns`}, ${thousands(known)} nodes of known ${numbers ? "number" : "class"}`));
   return element("div", { class: "cards" }, ...cards);
 }
 
@@ -73,12 +73,19 @@ function byChance({ coverage_range: range }) {
 function signed(value) { return `${value >= 0 ? "+" : ""}${number(value)}`; }
 function signedPoints(value) { return `${value >= 0 ? "+" : ""}${percent(value)}`; }
 
-/** A loud line where the model is no better than naming the most frequent class. */
-function warning({ evidence, numbers }) {
-  if (!evidence.estimate) return element("p", { class: "warning" }, "How good this model is, is unknown here: the file holds no measure on nodes kept away, and no labels of such nodes were given.");
-  if (evidence.estimate.value > evidence.majority) return null;
-  return element("p", { class: "warning" }, `This model has learned nothing of use: always ${numbers ? "saying the mean" : "naming the most frequent class"} gives ${measured(evidence.metric, evidence.majority)}, no less than the model.`);
+/** Loud lines where the model, or what it promises, is worth less than it looks. */
+function warnings({ evidence, numbers }) {
+  const { estimate, majority, coverage, coverage_range: range, metric } = evidence;
+  if (!estimate) return [loud("How good this model is, is unknown here: the file holds no measure on nodes kept away, and no labels of such nodes were given.")];
+  const lines = [];
+  const simplest = `always ${numbers ? "saying the mean" : "naming the most frequent class"} gives ${measured(metric, majority)}`;
+  if (estimate.value <= majority) lines.push(loud(`This model has learned nothing of use: ${simplest}, no less than the model.`));
+  else if (estimate.low <= majority) lines.push(loud(`${thousands(estimate.nodes)} nodes do not show that this model is of use: ${simplest}, which is inside its interval.`));
+  if (range && coverage < range[0]) lines.push(loud(`${numbers ? "Intervals" : "Sets"} for 90 % hold only ${percent(coverage)} %, where chance lets them hold ${percent(range[0])} % or more: the nodes kept away are unlike the others.`));
+  return lines;
 }
+
+function loud(text) { return element("p", { class: "warning" }, text); }
 
 function trainedOn({ about, classes, evidence, numbers }) {
   const settings = Object.entries(about.settings).filter(([, value]) => value !== null).map(([name, value]) => `${name} ${value}`).join(", ");

@@ -24,7 +24,7 @@ async function start() {
   const parts = document.getElementById("parts");
   const add = (...sections) => parts.append(...sections.filter((part) => part !== null));
   const graphPlace = element("div", { id: "graph-place" }, note("The graph is being unpacked …"));
-  add(warning(DATA), overview(DATA), leaderboard(DATA), worth(DATA), graphPlace, learningCurves(DATA), trainedOn(DATA));
+  add(...warnings(DATA), overview(DATA), leaderboard(DATA), worth(DATA), graphPlace, learningCurves(DATA), trainedOn(DATA));
   const links = { leaderboard: "Leaderboard", worth: "Worth", graph: "Graph", edges: "Edges", curves: "Curves", data: "Data" };
   const unpacked = new GraphData(await unzipped(document.getElementById("packed").textContent), graph, DATA.classes, DATA.numbers);
   viewer = new Viewer(unpacked, graph.whole);
