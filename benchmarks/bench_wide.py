@@ -27,10 +27,12 @@ RIVAL = "RIVAL_"  # variables of the environment with this prefix are those of t
 class Worker:
     """A process with one graph, which times the calls that it is asked for."""
 
-    def __init__(self, python: str, structure: str, *, is_rival: bool) -> None:
+    def __init__(
+        self, python: str, graph: str, *, is_rival: bool, script: str = "wide_worker.py"
+    ) -> None:
         own = {k.removeprefix(RIVAL): v for k, v in os.environ.items() if k.startswith(RIVAL)}
         self.process = subprocess.Popen(
-            [python, str(ROOT / "wide_worker.py"), structure],
+            [python, str(ROOT / script), graph],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

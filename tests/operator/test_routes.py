@@ -37,9 +37,10 @@ def test_each_request_takes_its_route():
 
 @pytest.mark.skipif(SHORT != "packed", reason="packed loops need AVX-512")
 def test_rows_of_a_whole_register_beyond_the_last_cache_are_left_to_the_wide_loops(monkeypatch):
-    monkeypatch.setattr(native.tuning, "shared_cache_bytes", 2 * 64 * GRAPH.num_edges)
+    swept = 64 * (2 * GRAPH.num_edges + 4 * GRAPH.num_nodes)
+    monkeypatch.setattr(native.tuning, "shared_cache_bytes", swept)
     assert route(normal_rows(20, 16).float()) == "packed"
-    monkeypatch.setattr(native.tuning, "shared_cache_bytes", 2 * 64 * GRAPH.num_edges - 1)
+    monkeypatch.setattr(native.tuning, "shared_cache_bytes", swept - 1)
     assert route(normal_rows(20, 16).float()) == "wide"
     assert route(normal_rows(20, 8).float()) == "packed"  # two rows share a register
     assert route(normal_rows(20, 2, 16).float()) == "packed"

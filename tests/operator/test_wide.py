@@ -9,7 +9,8 @@ from elasticgnn import ElasticPenalty, Graph, elastic_message_passing
 from elasticgnn.graph import grid_graph
 from elasticgnn.graph.edge_tiles import count_blocks
 from elasticgnn.kernels import native
-from elasticgnn.operator import wide
+from elasticgnn.operator import explain_route, wide
+from elasticgnn.operator.kernel_call import kernel
 from elasticgnn.problem import PENALTIES
 from elasticgnn.problem.penalties.registry import CONVEX_NORMS
 from marks import needs_kernels
@@ -198,6 +199,44 @@ def test_a_lazy_dual_is_the_same_dual(width, lambda1, name, monkeypatch):
     assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.5), 8, 1e-11)
 
 
+@pytest.mark.parametrize("width", [9, 16])
+@pytest.mark.parametrize("lambda1", [0.05, 1.0, 2.0, 30.0])  # from all rows active to none
+@pytest.mark.parametrize("name", LAZY)
+def test_rows_of_one_register_equal_the_reference(width, lambda1, name, monkeypatch):
+    steps, edges_per_row = LAZY[name]
+    monkeypatch.setattr(native.tuning, "lazy_steps", steps)
+    monkeypatch.setattr(native.tuning, "lazy_edges_per_row", edges_per_row)
+    graph = random_graph(60, 900, weighted=width % 2 == 0)  # runs of one tail of any length
+    x, penalty = 2 * normal_rows(60, width).float(), ElasticPenalty(lambda1, 1.5)
+    assert explain_route(x, graph, penalty).taken == "wide"
+    assert_equals_reference(x, graph, penalty, 8, 2e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_weights_that_are_trained_are_read_anew(dtype):
+    graph, penalty = random_graph(60, 400), ElasticPenalty(0.5, 1.5)
+    weight = torch.rand(graph.num_edges, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    trained = graph.with_weight(weight.requires_grad_())
+    x = (2 * normal_rows(60, 40)).to(dtype)
+    for _ in range(2):
+        with torch.no_grad():
+            assert explain_route(x, trained, penalty).taken == "wide"
+            fused = elastic_message_passing(x, trained, penalty, 8, implementation="fused")
+            exact = elastic_message_passing(x, trained, penalty, 8, implementation="reference")
+            weight.mul_(3.0)  # as an optimizer does, in place
+        assert_near(fused, exact, 2e-5 if dtype == torch.float32 else 1e-12)
+
+
+def test_weights_are_laid_out_once_for_a_graph(monkeypatch):
+    graph, penalty = random_graph(60, 400, weighted=True), ElasticPenalty(0.5, 1.5)
+    calls = []
+    monkeypatch.setattr(wide, "kernel", lambda *name: calls.append(name[0]) or kernel(*name))
+    for _ in range(3):
+        elastic_message_passing(normal_rows(60, 40), graph, penalty, 2)
+    assert calls.count("wide_weights") == 1
+    assert calls.count("wide_forward") == 3
+
+
 @pytest.mark.parametrize("name", LAZY)
 def test_the_bits_of_a_lazy_dual_do_not_depend_on_the_number_of_threads(
     several_threads, name, monkeypatch
@@ -226,8 +265,9 @@ def test_hundreds_of_steps_round_no_more_with_a_lazy_dual(monkeypatch):
 
 
 def test_nan_in_one_channel_reaches_its_row_where_the_dual_is_lazy():
-    graph, penalty = random_graph(40, 60), ElasticPenalty(30.0, 1.0)
-    for width in (10, 40):
+    penalty = ElasticPenalty(30.0, 1.0)
+    for width, edges in ((10, 60), (10, 500), (40, 60)):
+        graph = random_graph(40, edges)
         x = normal_rows(40, width).float()
         x[3, 2] = torch.nan
         out = elastic_message_passing(x, graph, penalty, 3)

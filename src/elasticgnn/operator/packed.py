@@ -51,16 +51,14 @@ def _is_better_wide(request: Request) -> bool:
     """Whether the wide loops serve it, whose dual has half the rows, one for both directions.
 
     A row of more than eight channels shares its register with none, so that nothing else is won
-    here where nodes have many edges (benchmarks/bench_short_rows.py), or once the dual streams from
-    memory (benchmarks/bench_wide.py, d = 16).
+    here where nodes have many edges (benchmarks/bench_short_rows.py), or once the dual and the four
+    rows of every node stream from memory (benchmarks/bench_wide.py, d = 16).
     """
     served = request.is_one_run and (request.gradients == "none" or request.form == "ball")
     graph = request.graph
-    both_directions = 2 * graph.num_edges * 64  # bytes
+    swept = (2 * graph.num_edges + 4 * graph.num_nodes) * 64  # bytes
     many = graph.num_edges >= WIDE_EDGES_PER_NODE * graph.num_nodes
-    return (
-        served and request.has_dual and (many or both_directions > loops.tuning.shared_cache_bytes)
-    )
+    return served and request.has_dual and (many or swept > loops.tuning.shared_cache_bytes)
 
 
 def run(request: Request) -> Tensor:

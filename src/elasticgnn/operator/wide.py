@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from elasticgnn.graph import Graph
 from elasticgnn.graph.edge_tiles import EdgeTiles
+from elasticgnn.graph.once import once_if_fixed
 from elasticgnn.kernels import native
 from elasticgnn.operator import general
 from elasticgnn.operator.autograd import propagate_saving
@@ -70,7 +72,24 @@ def _route(request: Request, limit: int | None = None) -> "_Wide":
     settings = tuple(in_memory(size) for size in (*sizes, *line))
     shape = (len(x), graph.num_edges, 1, x.shape[-1])
     options = (form_number(request.edge_penalty), request.steps)
-    return _Wide(shape, tables, settings, options, tiles, limit)
+    places = (*tiles[:4], *_weights(graph, x.dtype))
+    return _Wide(shape, tables, settings, options, tiles, places, limit)
+
+
+@once_if_fixed
+def _weights(graph: Graph, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """The weights of slots (2m), their sums (n), and those of edges (m) as the tiles have them.
+
+    All are empty where every weight is 1, which the loops then do not read.
+    """
+    if graph.is_unweighted:
+        return (torch.empty(0),) * 3
+    weight = in_memory(graph._cast(dtype)[0].detach())
+    n, m, slots = graph.num_nodes, graph.num_edges, graph._slots
+    made = tuple(torch.empty(size, dtype=dtype) for size in (2 * m, n, m))
+    given = (slots.start, slots.edge, graph._edge_tiles().edge, weight)
+    kernel("wide_weights", dtype)((n, m), addresses(given), addresses(made))
+    return made[0], made[1], made[2]
 
 
 class _Wide(NamedTuple):
@@ -81,6 +100,7 @@ class _Wide(NamedTuple):
     sizes: tuple[Tensor, ...]
     options: tuple[int, int]  # form of the projection, steps
     tiles: EdgeTiles
+    places: tuple[Tensor, ...]  # the tables of the tiles, and the weights in their order
     limit: int | None
 
     @property
@@ -92,7 +112,7 @@ class _Wide(NamedTuple):
         return self.shape, addresses(self.tables), addresses(self.sizes), options
 
     def tile_tables(self) -> tuple[int, tuple[int, ...]]:
-        return len(self.tiles.first_tile) - 1, addresses(self.tiles)
+        return len(self.tiles.first_tile) - 1, addresses(self.places)
 
     def run(self, x: Tensor, out: Tensor, saved: tuple[int, int], more: Any) -> None:
         rows = (x.data_ptr(), out.data_ptr())

@@ -44,6 +44,21 @@ struct EmpProblem {
   Interrupt* interrupt;
 };
 
+// The weight of the edge that each slot leads along (2m), and the sum over each node's slots (n).
+namespace {  // compiled for several instruction sets, none of which may stand in for another
+
+template <class T>
+void fill_slot_weights(std::int64_t num_nodes, const std::int64_t* start, const std::int32_t* edge,
+                       const T* weight, T* slot_weight, T* total_weight) {
+  for (std::int64_t i = 0; i < num_nodes; ++i) {
+    T sum = 0;
+    for (std::int64_t p = start[i]; p < start[i + 1]; ++p) sum += slot_weight[p] = weight[edge[p]];
+    total_weight[i] = sum;
+  }
+}
+
+}  // namespace
+
 // Where the states of the steps lie; a stride of 0 means that one buffer is overwritten.
 template <class T>
 struct EmpForward {

@@ -12,6 +12,10 @@ namespace elasticgnn {
 // d = 16 and d = 128 lose).
 constexpr std::int64_t kSlotsAhead = 256, kNodesAhead = 2;
 constexpr std::int64_t kBytesAboveForNodes = 64, kBytesBelowForNodes = 256;
+// Nodes whose rows are prefetched where far ones end a step, and where they are the next tails of a
+// sweep over edges (python benchmarks/bench_wide.py: hubs take 6 to 9 % less time; up to 16 and 8
+// times as far makes no difference on roads).
+constexpr std::int64_t kSettledAhead = 8, kTailsAhead = 4;
 
 struct Tuning {
   // A core's own cache (L2). Rows of nodes are prefetched beyond 3/4 of it where the dual streams

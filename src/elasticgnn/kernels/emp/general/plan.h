@@ -36,8 +36,8 @@ template <class T>
 struct Plan {
   const EmpProblem<T>* problem;
   std::int64_t* first_edge;  // (n + 1): first edge whose tail is >= i (make_plan)
-  T* slot_weight;            // (2m), or null: all weights are 1
-  T* total_weight;           // (n), or null
+  const T* slot_weight;      // (2m), or null: all weights are 1
+  const T* total_weight;     // (n), or null
   Blocks by_slot;
   Blocks by_tail, by_head;  // (make_plan)
   int threads;
@@ -142,41 +142,34 @@ bool all_ones(const T* weight, std::int64_t size) {
   return others == 0;
 }
 
-// What sweeps over the slots need. `weighted` decides the layout, so it is asked for before the
-// memory is.
+// How the threads share sweeps over the slots of all nodes, whose weights are all 1.
 template <class T>
-Plan<T> make_slot_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
+Plan<T> make_slot_plan(const EmpProblem<T>& problem) {
   Plan<T> plan{};
   const std::int64_t n = problem.num_nodes;
   plan.problem = &problem;
-  plan.slot_weight = weighted ? arena.take<T>(2 * problem.num_edges) : nullptr;
-  plan.total_weight = weighted ? arena.take<T>(n) : nullptr;
   const std::int64_t work = (2 * problem.num_edges + 3 * n) * (plan.row() + 8);
   const std::int64_t worth = tuning.work_per_thread, useful = work / worth < 1 ? 1 : work / worth;
   plan.threads = int(useful < problem.threads ? useful : problem.threads);
-  if (arena.base == nullptr) return plan;
-
-  if (weighted) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      T sum = 0;
-      for (std::int64_t p = problem.start[i]; p < problem.start[i + 1]; ++p)
-        sum += plan.slot_weight[p] = problem.weight[problem.edge[p]];
-      plan.total_weight[i] = sum;
-    }
-  }
   const auto* start = problem.start;
   plan.by_slot = balance(n, [=](std::int64_t i) { return start[i]; });
   return plan;
 }
 
-// The same, and which slots are those of tails.
+// The same, and which slots are those of tails. `weighted` decides the layout, so it is asked for
+// before the memory is.
 template <class T>
 Plan<T> make_plan(const EmpProblem<T>& problem, bool weighted, Arena& arena) {
-  Plan<T> plan = make_slot_plan(problem, weighted, arena);
+  Plan<T> plan = make_slot_plan(problem);
   const std::int64_t n = problem.num_nodes;
+  T* const slot_weight = weighted ? arena.take<T>(2 * problem.num_edges) : nullptr;
+  T* const total_weight = weighted ? arena.take<T>(n) : nullptr;
+  plan.slot_weight = slot_weight, plan.total_weight = total_weight;
   plan.first_edge = arena.take<std::int64_t>(n + 1);
   if (arena.base == nullptr) return plan;
 
+  if (weighted)
+    fill_slot_weights(n, problem.start, problem.edge, problem.weight, slot_weight, total_weight);
   std::int64_t edges = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     plan.first_edge[i] = edges;

@@ -170,17 +170,16 @@ struct WideBackwardLoops {
 
 template <class Row, class T>
 std::size_t wide_backward_rows(const EmpProblem<T>& problem, const WideBackward<T>& job,
-                               const Row& row, char* scratch, bool weighted) {
+                               const Row& row, char* scratch) {
   using Loops = WideBackwardLoops<Row, T>;
   using Vec = typename Row::Vec;
   Arena arena{scratch};
-  const Plan<T> plan = make_slot_plan(problem, weighted, arena);
+  const Plan<T> plan = make_wide_plan(problem, job.weights);
   const std::int64_t rows = problem.num_nodes * row.stride();
   T *const g = arena.take<T>(rows), *const share = arena.take<T>(rows);
   T* const dual = arena.take<T>(problem.num_edges * row.stride());
   const PairTable<Row, T> pairs(problem.num_nodes, row, arena);
   const LazyDual lazy(problem.num_edges, problem.steps, arena);
-  const T* const weight = weights_in_tiles(problem, job.tiles, weighted, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
   if (scratch == nullptr) return arena.used;
@@ -189,8 +188,8 @@ std::size_t wide_backward_rows(const EmpProblem<T>& problem, const WideBackward<
 #pragma omp parallel num_threads(plan.threads)
   {
     Vec* const own_pool = pool + omp_get_thread_num() * each;
-    const Loops loops{problem, plan, pairs,    walk, *job.active, row,
-                      weight,  lazy, own_pool, g,    share,       dual};
+    const Loops loops{problem,          plan, pairs,    walk, *job.active, row,
+                      job.weights.edge, lazy, own_pool, g,    share,       dual};
     loops.run(job.grad, job.grad_x);
   }
   return arena.used;
@@ -201,9 +200,8 @@ std::size_t wide_backward_rows(const EmpProblem<T>& problem, const WideBackward<
 // Bytes of scratch that the call needs when `scratch` is null; else runs it.
 template <class T>
 std::size_t wide_backward(const EmpProblem<T>& problem, const WideBackward<T>& job, char* scratch) {
-  const bool weighted = !all_ones(problem.weight, problem.num_edges);
   return with_wide_row<T, Shape::ball>(problem.width, [&](const auto& row) {
-    return wide_backward_rows(problem, job, row, scratch, weighted);
+    return wide_backward_rows(problem, job, row, scratch);
   });
 }
 

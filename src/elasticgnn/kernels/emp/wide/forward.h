@@ -133,15 +133,25 @@ struct WideForwardLoops {
 
   // U of the nodes low .. high - 1 takes the place of Y; the last one goes to `out` as F.
   void settle(std::int64_t low, std::int64_t high, T* y, T* out) const {
-    const std::int64_t stride = row.stride();
+    const Row row = this->row;
+    const std::int64_t stride = row.stride(), width = row.width;
+    const T* const scale = problem.scale;
+    const T gamma = problem.gamma[0];
+    const PairTable<Row, T> pairs = this->pairs;
+    const bool ahead = Tables<T>(plan).far_nodes;
     for (std::int64_t i = low; i < high; ++i) {
-      const T s = problem.scale[i];
-      const Vec back = P::splat(problem.gamma[0] * (s * s));
+      const T s = scale[i];
+      const Vec back = P::splat(gamma * (s * s));
       const T* const q = pairs.sum(i);
+      T* const own = y + i * stride;
+      if (ahead) {
+        row.prefetch(pairs.sum(i + kSettledAhead), stride);
+        row.prefetch(own + kSettledAhead * stride, stride);
+      }
       for (int v = 0; v < row.count(); ++v) {
-        const Vec value = row.load(y + i * stride, v) - back * row.load(q, v);
-        if (out) row.store_given(out + i * row.width, v, value / s);
-        else row.store(y + i * stride, v, value);
+        const Vec value = row.load(own, v) - back * row.load(q, v);
+        if (out) row.store_given(out + i * width, v, value / s);
+        else row.store(own, v, value);
       }
     }
   }

@@ -76,6 +76,7 @@ std::int64_t ascend_one_vector(const EmpProblem<T>& problem, const SweptTables<R
     std::int64_t end = e + 1;
     while (end < last && tail[end] == tail[e]) ++end;
     T* const here = pair + 2 * std::int64_t(tail[e]) * stride;
+    if (far) row.prefetch(here + 2 * kTailsAhead * stride, 2 * stride);
     own = P::load(here), sum = P::load(here + stride);
     for (; e + 4 <= end; e += 4) {
       Vec a = climb(e), b = climb(e + 1), c = climb(e + 2), d = climb(e + 3);
@@ -91,6 +92,18 @@ std::int64_t ascend_one_vector(const EmpProblem<T>& problem, const SweptTables<R
         d = project(e + 3, d, P::template of_quarters<3>(factors), moved & 8);
       }
       add(e, a), add(e + 1, b), add(e + 2, c), add(e + 3, d);
+    }
+    if (Lazy && e < end) {  // up to three are left, most often all inside
+      const std::int64_t rest = end - e;
+      const Vec a = climb(e), b = rest > 1 ? climb(e + 1) : Vec{},
+                c = rest > 2 ? climb(e + 2) : Vec{};
+      if (is_inside(P::sums_of_four(a * a, b * b, c * c, Vec{}))) {
+        if constexpr (Save) std::memset(mask + e, 0, std::size_t(rest));
+        add(e, a);
+        if (rest > 1) add(e + 1, b);
+        if (rest > 2) add(e + 2, c);
+        e = end;
+      }
     }
     for (; e < end; ++e) {
       const Vec z = climb(e),

@@ -23,7 +23,14 @@ struct WideTiles {
   const std::int64_t* first_tile;   // (rounds + 1)
   const std::int64_t* first_edge;   // (tiles + 1)
   const std::int32_t *tail, *head;  // (m)
-  const std::int32_t* edge;         // (m): each edge's number in the graph
+};
+
+// Of a graph, made once (operator/wide.py); all null: every weight is 1.
+template <class T>
+struct WideWeights {
+  const T* slot;   // (2m), in the order of the slots
+  const T* total;  // (n): their sum over the slots of each node
+  const T* edge;   // (m), in the order of the tiles
 };
 
 // What the gradient of x needs of every projection onto a ball: the active rows, which it moved,
@@ -40,6 +47,7 @@ struct ActiveRows {
 template <class T>
 struct WideForward {
   WideTiles tiles;
+  WideWeights<T> weights;
   T* out;                       // (n, width)
   const ActiveRows<T>* active;  // or null; then the norm is l21
 };
@@ -47,6 +55,7 @@ struct WideForward {
 template <class T>
 struct WideBackward {
   WideTiles tiles;
+  WideWeights<T> weights;
   const T* grad;  // (n, width): gradient of F at the end
   T* grad_x;      // (n, width)
   const ActiveRows<T>* active;

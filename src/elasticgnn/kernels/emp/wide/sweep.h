@@ -40,6 +40,7 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
   for (std::int64_t e = first; e < last;) {
     const std::int64_t t = tail[e];
     T *const own = pair + 2 * t * stride, *const own_sum = own + stride;
+    if (far) row.prefetch(own + 2 * kTailsAhead * stride, 2 * stride);
     row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { sum[v] = row.load(own_sum, v); });
     do {
       if (far) {

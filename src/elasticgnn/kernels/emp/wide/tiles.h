@@ -19,14 +19,12 @@ struct PairTable {
   ELASTICGNN_INLINE T* sum(std::int64_t i) const { return read(i) + row.stride(); }
 };
 
-// The weights of the edges in the order of the tiles, or null: all are 1.
+// How the threads share sweeps over all nodes, with the weights that the graph keeps.
 template <class T>
-const T* weights_in_tiles(const EmpProblem<T>& problem, const WideTiles& tiles, bool weighted,
-                          Arena& arena) {
-  T* const weight = weighted ? arena.take<T>(problem.num_edges) : nullptr;
-  if (weight != nullptr)
-    for (std::int64_t e = 0; e < problem.num_edges; ++e) weight[e] = problem.weight[tiles.edge[e]];
-  return weight;
+Plan<T> make_wide_plan(const EmpProblem<T>& problem, const WideWeights<T>& weights) {
+  Plan<T> plan = make_slot_plan(problem);
+  plan.slot_weight = weights.slot, plan.total_weight = weights.total;
+  return plan;
 }
 
 // Which chunks a tile has, and walks of a team over all of them.
@@ -70,6 +68,7 @@ struct TileWalk {
     const auto follow = [&](std::int64_t end) {
       done(settled, end), settled = end;
       const std::int64_t from = ready;
+      if (settled == num_nodes) ready = num_nodes;  // no need to look at each
       while (ready < settled &&
              (start[ready] == start[ready + 1] || column[start[ready + 1] - 1] < settled))
         ++ready;
