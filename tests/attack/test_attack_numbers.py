@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "attacks.md").read_text()
 RECORDS = ROOT / "results" / "attacks"
 # tables that `studies/attack_tables.py` prints whole: compared letter by letter elsewhere
-PRINTED = ("attack", "dropout", "nodes attacked", "denoiser", "protocol | model", "reading")
-PRINTED += ("network", "model | training", "protocol, backbone")
+PRINTED = ("attack", "dropout", "nodes attacked", "denoiser", "reading")
+PRINTED += ("network", "model | clean", "model | DICE", "through", "protocol, backbone")
 # head of a table: its record
 READ = {
     "flips": "bite",

@@ -5,6 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from elasticgnn.extras import optional_imports
+
 
 @dataclass(eq=False)
 class SettingsByName:
@@ -36,7 +38,8 @@ class SettingsByName:
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn's tools want to know of an estimator; only they call it."""
-        from sklearn import utils
+        with optional_imports():
+            from sklearn import utils
 
         is_classifier = self._estimator_type == "classifier"
         return utils.Tags(
