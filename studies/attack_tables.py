@@ -134,7 +134,7 @@ def rung_gamma(found: list[dict[str, Any]]) -> str:
 
 
 def harmless(rows: list[dict[str, Any]]) -> str:
-    head = ["protocol, backbone", "dropout", "share that hears the graph", "plausible", "clean"]
+    head = ["protocol, backbone", "dropout", "share that uses the graph", "plausible", "clean"]
     head += ["5 %, worst", "25 %, worst"]
     body = []
     for row in rows:

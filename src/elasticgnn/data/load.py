@@ -21,11 +21,12 @@ from elasticgnn.features import SparseFeatures
 def load(
     name: str, *, root: str | Path | None = None, normalize_features: bool | None = None
 ) -> NodeTask:
-    """The node classification task `name` exactly as the paper uses it.
+    """The node classification task `name` as the studies of the paper use it.
 
     Looked up in the package, in `root` or $ELASTICGNN_DATA, then downloaded and checksummed.
-    normalize_features: rows divided by their sum; None is the paper's choice (the citation graphs
-    of Table 1 yes; Coauthor, Amazon, attacked graphs and identity features no).
+    normalize_features: rows divided by their sum; None is what the studies take (citation graphs of
+    Table 1 yes; Coauthor, Amazon, attacked graphs and identity features no). The paper does not
+    say; its authors' code divides those of Coauthor and Amazon too.
 
     >>> from elasticgnn.data import load
     >>> cora = load("cora")  # bundled with the package
