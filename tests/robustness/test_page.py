@@ -76,3 +76,10 @@ def test_picture_says_what_was_flipped(attack, local, label):
     outcome = Outcome("a", attack, "worst", 0.1, (0.5,))
     (axis,) = draw_robustness([outcome], "title", local=local).axes
     assert axis.get_xlabel() == label
+
+
+def test_no_two_of_ten_models_are_drawn_alike():
+    found = [Outcome(f"model {n}", "eva", "worst", 0.1, (0.5,)) for n in range(10)]
+    (axis,) = draw_robustness(found).axes
+    lines = [container.lines[0] for container in axis.containers]
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 10

@@ -51,7 +51,7 @@ def draw_model(axis: Any, found: Sequence[Outcome], model: str, attack: str, num
         [100 * each.mean for each in points],
         [100 * each.deviation for each in points],
         color=COLOURS[number % len(COLOURS)],
-        linestyle="--" if model == "mlp" else "-",
+        linestyle="--" if model == "mlp" else "-" if number < len(COLOURS) else ":",
         marker=MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
         markersize=3,
         capsize=2,
