@@ -1,7 +1,7 @@
 """The tables of docs/attacks.md from their records: prints Markdown.
 
 python studies/attack_tables.py {schedule,scale,eva,certify,rung,rung_causes,rung_gamma,
-    harmless,worst,by_attack,costs} [folder]
+    harmless,worst,by_attack,costs,inductive,poisoning,local} [folder]
 """
 
 import argparse
@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from comparison_tables import by_attack, costs, stored, worst
+from comparison_tables import by_attack, by_protocol, costs, stored, worst
 from rung import RATES, STATES
 from rung_gamma import chosen, standing, stands
 
@@ -148,15 +148,19 @@ PRINTERS = {"schedule": schedule, "scale": scale, "eva": eva, "certify": certify
 PRINTERS |= {"rung": rung, "rung_causes": rung_causes, "rung_gamma": rung_gamma}
 PRINTERS |= {"harmless": harmless}
 OF_ROWS = {"worst": worst, "by_attack": by_attack, "costs": costs}
+PROTOCOLS = ("inductive", "poisoning", "local")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=(*PRINTERS, *OF_ROWS))
+    parser.add_argument("what", choices=(*PRINTERS, *OF_ROWS, *PROTOCOLS))
     parser.add_argument("folder", type=Path, nargs="?", default=RECORDS)
     given = parser.parse_args()
     if given.what in OF_ROWS:
-        print(table(*OF_ROWS[given.what](stored(given.folder / "rows"))))
+        print(table(*OF_ROWS[given.what](stored(given.folder / "rows", "evasion"))))
+        return
+    if given.what in PROTOCOLS:
+        print(table(*by_protocol(stored(given.folder / "protocols", given.what))))
         return
     rows = json.loads((given.folder / f"{given.what}.json").read_text())
     print(PRINTERS[given.what](rows))

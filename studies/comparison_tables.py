@@ -1,4 +1,7 @@
-"""The tables of docs/attacks.md about the whole comparison, from results/attacks/rows."""
+"""The tables of docs/attacks.md about the comparisons of models, from their stored rows.
+
+results/attacks/rows has the whole comparison (evasion), results/attacks/protocols the others.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,11 +11,14 @@ from elasticgnn.robustness.store import Row, read_rows
 
 Cells = list[list[str]]
 METHODS = ("dice", "prbcd", "lrbcd", "eva")
+TITLES = {"random": "random", "dice": "DICE", "metattack": "Metattack", "prbcd": "PRBCD"}
+TITLES |= {"lrbcd": "LR-BCD", "eva": "EvA"}
+GRADIENT = ("prbcd", "lrbcd", "eva")  # found through each model anew
 
 
-def stored(folder: Path) -> list[Row]:
-    """All rows of a folder's one file."""
-    (path,) = folder.glob("*.jsonl")
+def stored(folder: Path, protocol: str) -> list[Row]:
+    """All rows of the folder's one file of a protocol."""
+    (path,) = folder.glob(f"{protocol}-*.jsonl")
     return list(read_rows(path))
 
 
@@ -61,6 +67,37 @@ def by_attack(rows: list[Row]) -> tuple[list[str], Cells]:
             cells.append("-" if parts[0] is None else " / ".join(left))
         body.append(cells)
     return ["model", "DICE", "PRBCD", "LR-BCD", "EvA"], body
+
+
+def by_protocol(rows: list[Row]) -> tuple[list[str], Cells]:
+    """What each attack leaves at every budget, the worst of all, and processor seconds of a seed.
+
+    An attack that goes through a model is that through the model itself.
+    """
+    found = {(o.model, o.attack, o.mode, o.rate): o for o in outcomes(rows)}
+    rates, attacks = rates_of(rows), [name for name in TITLES if name in {r.attack for r in rows}]
+    every = "all" if len(attacks) > 1 else attacks[0]
+    budgets, body = " / ".join(f"{100 * rate:g}" for rate in rates) + " %", Cells()
+    for model in models_of(rows):
+        cells = [model, spread(found[model, "all", "clean", 0.0])]
+        for name in attacks:
+            mode = "adaptive" if name in GRADIENT else "transfer"
+            parts = [found.get((model, name, mode, rate)) for rate in rates]
+            cells.append(" / ".join(spread(part, deviation=False) for part in parts))
+        cells += [spread(found.get((model, every, "worst", rate))) for rate in rates]
+        body.append([*cells, *seconds(spent_on(model, rows))[:2]])
+    heads = [f"{TITLES[name]}, {budgets}" for name in attacks]
+    heads += [f"{100 * rate:g} %, worst" for rate in rates]
+    title = f"model, {rows[0].protocol}"
+    return [title, "clean", *heads, "s of training", "s of attacks"], body
+
+
+def spent_on(model: str, rows: list[Row]) -> dict[str, float]:
+    """Processor seconds of a seed: of training a model, and of attacks through it."""
+    seeds = len({row.seed for row in rows})
+    training = sum(row.training.get(model, 0.0) for row in rows)
+    attacks = sum(row.seconds for row in rows if row.source == model)
+    return {"training": training / seeds, "attacks": attacks / seeds}
 
 
 def costs(rows: list[Row]) -> tuple[list[str], Cells]:

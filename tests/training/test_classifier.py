@@ -8,6 +8,7 @@ import pandas
 import pytest
 import torch
 from sklearn import base
+from sklearn.model_selection import GridSearchCV
 
 from elasticgnn.training import ElasticGNNClassifier
 from training_task import small_task
@@ -32,6 +33,17 @@ def test_every_form_of_input_gives_the_same():
             assert np.array_equal(fitted(X, graph=graph).predict_proba(), expected)
     dense = fitted(TASK.features.to_dense().numpy()).predict_proba()
     assert np.allclose(dense, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", ["Graph", "scipy"])
+def test_cross_validation_that_cuts_the_rows_is_told_to_hide_labels_instead(form):
+    graph = TASK.graph if form == "Graph" else TASK.graph.to_scipy()
+    rows = TASK.features.to_dense().numpy()
+    grid = {"lambda1": [0.0, 1.0]}
+    search = GridSearchCV(ElasticGNNClassifier(epochs=2), grid, cv=2, error_score="raise")
+    rule = f"X must have a row for each of the graph's {TASK.num_nodes} nodes, got .*tune=True"
+    with pytest.raises(ValueError, match=rule):
+        search.fit(rows, TRUTH, graph=graph)
 
 
 def test_rows_that_change_after_the_fit_do_not_change_what_it_predicts():
@@ -129,7 +141,7 @@ def test_scikit_learn_is_not_imported():
     [
         ({"y": np.full(TASK.num_nodes, -1)}, "y must show at least 2 classes"),
         ({"y": PARTLY[:-1]}, "y must have 90 entries, one per row of X, got 89"),
-        ({"X": TASK.features.to_dense()[:50]}, "y must have 50 entries"),
+        ({"X": TASK.features.to_dense()[:50]}, "X must have a row for each of the graph.s 90 nodes"),
         ({"X": torch.ones(3)}, r"X must be \(n, f\)"),
         ({"X": np.full((TASK.num_nodes, 2), np.nan)}, "X must hold finite numbers"),
         ({"graph": [[0, 1]]}, "graph must be a Graph"),

@@ -9,8 +9,31 @@ from torch import Tensor
 from elasticgnn.graph.graph import Graph
 
 
-def any_graph(graph: Any, num_nodes: int) -> Graph:
-    """The `Graph` of `graph`; an edge_index may leave out the last of `num_nodes` nodes."""
+def any_graph(graph: Any, rows: int) -> Graph:
+    """The `Graph` of `graph`, with a node for each of `rows` rows of a table X.
+
+    An edge_index may leave out the last nodes. Which rows were taken out of X, as cross-validation
+    by scikit-learn does, cannot be told: another number is refused.
+    """
+    if hasattr(graph, "tocsr"):
+        check_rows(rows, graph.shape[-1])  # first: with rows taken out it is not square any more
+    found = as_is(graph, rows)
+    check_rows(rows, found.num_nodes)
+    return found
+
+
+def check_rows(rows: int, num_nodes: int) -> None:
+    """Refuses a table X that has not one row for each node."""
+    if rows != num_nodes:
+        raise ValueError(
+            f"X must have a row for each of the graph's {num_nodes} nodes, got {rows}; to leave "
+            "nodes out of training make them unknown in y (-1 or None), for cross-validation "
+            "there is tune=True"
+        )
+
+
+def as_is(graph: Any, num_nodes: int) -> Graph:
+    """The `Graph` of `graph`, whose own number of nodes counts if it has one."""
     if isinstance(graph, Graph):
         return graph
     if hasattr(graph, "tocsr"):
