@@ -141,7 +141,7 @@ def test_scikit_learn_is_not_imported():
     [
         ({"y": np.full(TASK.num_nodes, -1)}, "y must show at least 2 classes"),
         ({"y": PARTLY[:-1]}, "y must have 90 entries, one per row of X, got 89"),
-        ({"X": TASK.features.to_dense()[:50]}, "X must have a row for each of the graph.s 90 nodes"),
+        ({"X": TASK.features.to_dense()[:50]}, "X must have a row for each of the graph.s 90"),
         ({"X": torch.ones(3)}, r"X must be \(n, f\)"),
         ({"X": np.full((TASK.num_nodes, 2), np.nan)}, "X must hold finite numbers"),
         ({"graph": [[0, 1]]}, "graph must be a Graph"),
