@@ -104,10 +104,12 @@ def threads_that_alternate():
 def test_pieces_that_threads_ask_for_at_a_time_do_not_overlap():
     rows = SavedRows(4, 100)
     with ThreadPoolExecutor(8) as pool:
-        pieces = list(pool.map(rows.more, [1000 + 37 * k for k in range(4000)]))
-    spans = sorted((piece.data_ptr(), piece.data_ptr() + len(piece)) for piece in pieces)
+        sizes = [1000 + 37 * k for k in range(4000)]
+        pieces = list(pool.map(rows.more, sizes))
+    spans = sorted((begin, begin + size) for begin, size in zip(pieces, sizes, strict=True))
     assert all(left[1] <= right[0] for left, right in itertools.pairwise(spans))
-    assert [len(piece) for piece in pieces] == [1000 + 37 * k for k in range(4000)]
+    own = [(block.address, block.address + block.size) for block in rows.blocks]
+    assert all(any(low <= a and b <= high for low, high in own) for a, b in spans)
     assert all(begin % saved_rows.ALIGNMENT == 0 for begin, _ in spans)
 
 

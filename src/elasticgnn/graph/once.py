@@ -53,7 +53,7 @@ def may_need_gradient(tensor: Tensor) -> bool:
 
 def needs_gradient(tensor: Tensor) -> bool:
     """The same, but not for tensors that an outer transform batches and nothing else."""
-    if torch.compiler.is_compiling():
+    if tensor.requires_grad or torch.compiler.is_compiling():
         return tensor.requires_grad
     while not tensor.requires_grad and is_wrapped(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)

@@ -14,7 +14,7 @@ from elasticgnn.kernels.tuning import WIDE_EDGES_PER_NODE
 from elasticgnn.operator.autograd import propagate_saving
 from elasticgnn.operator.kernel_call import in_memory
 from elasticgnn.operator.request import Request, refusal_of_direct_call
-from elasticgnn.operator.saved_rows import SavedRows, fresh
+from elasticgnn.operator.saved_rows import SavedRows, none_saved
 
 MOST_FLOATS = 1 << 31  # of padded node rows: the tables hold where each begins
 loops: Any = native  # not None where this module's functions are called
@@ -72,7 +72,7 @@ def run(request: Request) -> Tensor:
     rows = in_memory(x.detach())
     out = torch.empty_like(rows)
     for number in range(len(numbers)):
-        loops.packed_forward(*route.arguments(number, rows, out), (0, 0), fresh)
+        loops.packed_forward(*route.arguments(number, rows, out), (0, 0), none_saved)
     return out
 
 

@@ -27,6 +27,11 @@ def fresh(count: int) -> Tensor:
     return torch.empty(count, dtype=torch.uint8, device="cpu")
 
 
+def none_saved(count: int) -> int:
+    """Stands for `SavedRows.more` in calls that save no rows."""
+    raise AssertionError(f"{count} bytes must not be asked for where no rows are saved")
+
+
 class MemoryLimitError(Exception):
     """The loops would save more than they may."""
 
@@ -39,15 +44,16 @@ class Block:
         self.bytes = (
             fresh(size) if self.pages is None else torch.frombuffer(self.pages, dtype=torch.uint8)
         )
+        self.size, self.address = size, self.bytes.data_ptr()
         self.used = 0
 
-    def take(self, count: int) -> Tensor | None:
-        """The next `count` bytes, or None: they do not fit any more."""
+    def take(self, count: int) -> int | None:
+        """The address of the next `count` bytes, or None: they do not fit any more."""
         begin, end = self.used, self.used + count
-        if end > len(self.bytes):
+        if end > self.size:
             return None
         self.used = -(-end // ALIGNMENT) * ALIGNMENT
-        return self.bytes[begin:end]
+        return self.address + begin
 
     def lend(self) -> bool:
         """Whether the system now may take the pages, until they are written again."""
@@ -95,16 +101,18 @@ class KeptBlocks:
     def give(self, blocks: list[Block]) -> None:
         """Keep those that can be lent, as far as there is room."""
         large = [block for block in blocks if block.pages is not None]
+        if not large:
+            return
         self.most = max(self.most, sum(block.used for block in large))
         room = loops.tuning.lent_bytes - self.count_bytes()
         for block in large:
-            room -= len(block.bytes)
+            room -= block.size
             if room >= 0 and block.lend():
-                self.free.setdefault(len(block.bytes), []).append(block)
+                self.free.setdefault(block.size, []).append(block)
 
     def count_bytes(self) -> int:
         """Bytes of all of them."""
-        return sum(len(block.bytes) for block in chain.from_iterable([*self.free.values()]))
+        return sum(block.size for block in chain.from_iterable([*self.free.values()]))
 
     def clear(self) -> None:
         """Give all of it back to the system."""
@@ -127,14 +135,14 @@ class SavedRows:
         self.lock = Lock()  # any thread of the loops may ask
         size = 8 * pointers + marks
         self.room = None if limit is None else limit - size
-        first = self._take(size).data_ptr()
+        first = self._take(size)
         self.addresses = (first, first + 8 * pointers)
 
     def __del__(self) -> None:
         self.kept.give(self.blocks)
 
-    def more(self, count: int) -> Tensor:
-        """A piece of so many bytes; MemoryLimitError beyond the allowed room."""
+    def more(self, count: int) -> int:
+        """The address of so many bytes; MemoryLimitError beyond the allowed room."""
         with self.lock:
             if self.room is not None:
                 self.room -= count
@@ -142,7 +150,7 @@ class SavedRows:
                     raise MemoryLimitError
             return self._take(count)
 
-    def _take(self, count: int) -> Tensor:
+    def _take(self, count: int) -> int:
         found = self.blocks[-1].take(count) if self.blocks else None
         if found is None:
             self.blocks.append(self.kept.take(self._next_size(count)))

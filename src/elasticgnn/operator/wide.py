@@ -18,7 +18,7 @@ from elasticgnn.operator.autograd import propagate_saving
 from elasticgnn.operator.checkpoints import lean_rows
 from elasticgnn.operator.kernel_call import address, fading_line, form_number, in_memory, kernel
 from elasticgnn.operator.request import Request, refusal_of_direct_call
-from elasticgnn.operator.saved_rows import MemoryLimitError, SavedRows, fresh
+from elasticgnn.operator.saved_rows import MemoryLimitError, SavedRows, none_saved
 
 loops: Any = native  # not None where this module's functions are called
 
@@ -44,7 +44,7 @@ def run(request: Request) -> Tensor:
     if request.gradients == "none":
         rows = in_memory(request.x.detach())
         out = torch.empty_like(rows)
-        _route(request).run(rows, out, (0, 0), fresh)
+        _route(request).run(rows, out, (0, 0), none_saved)
         return out
     if request.memory == "fast":
         return propagate_active(request)

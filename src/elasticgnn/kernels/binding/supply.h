@@ -15,12 +15,8 @@ T* at(Address address) {
   return reinterpret_cast<T*>(address);
 }
 
-// Where a torch tensor lies, which the caller keeps alive.
-inline char* memory_of(const nanobind::object& buffer) {
-  return at<char>(nanobind::cast<Address>(buffer.attr("data_ptr")()));
-}
-
-// More memory while the loops run without the GIL; any of their threads may ask.
+// More memory while the loops run without the GIL; any of their threads may ask. Python is asked
+// for so many bytes and answers with their address.
 template <class T>
 struct Supply {
   const nanobind::callable& allocate;
@@ -30,7 +26,7 @@ struct Supply {
     auto* supply = static_cast<Supply*>(context);
     nanobind::gil_scoped_acquire hold;
     try {
-      return reinterpret_cast<T*>(memory_of(supply->allocate(count * sizeof(T))));
+      return at<T>(nanobind::cast<Address>(supply->allocate(count * sizeof(T))));
     } catch (...) {  // an exception must not leave the threads' loops
       supply->failure = std::current_exception();
       return nullptr;
