@@ -19,7 +19,7 @@ from elasticgnn.cli import robustness as robustness_module
 from elasticgnn.data import read_task, share_split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model, trained_on
-from elasticgnn.training.preparation import prepared_own
+from elasticgnn.training.model.preparation import prepared_own
 
 
 @pytest.fixture(scope="module")

@@ -72,9 +72,9 @@ def test_counts_become_rates_and_labels_beyond_a_loss_are_refused(files, capsys)
 
 
 def test_answer_that_is_not_certified_leaves_with_one(files, monkeypatch):
-    from elasticgnn.solver import methods, stopping
+    from elasticgnn.solver.methods import choice, stopping
 
-    monkeypatch.setattr(methods.forest, "refusal", lambda instance: "not today")
+    monkeypatch.setattr(choice.forest, "refusal", lambda instance: "not today")
     monkeypatch.setattr(
         stopping.Stop, "max_steps", property(lambda stop: 0, lambda stop, v: None), raising=False
     )
@@ -261,7 +261,7 @@ def test_an_interrupted_solve_leaves_with_130_and_the_old_file(
     # a cycle, so that steps are taken
     with (files / "edges.csv").open("a") as edges:
         edges.write("s0,s9\n")
-    monkeypatch.setattr("elasticgnn.solver.progress.GapProgress.show", stopped)
+    monkeypatch.setattr("elasticgnn.solver.methods.progress.GapProgress.show", stopped)
     out = files / "out.csv"
     out.write_text("the old file")
     assert run(files / "signal.csv", files / "edges.csv", "-o", out, *strength) == 130

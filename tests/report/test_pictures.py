@@ -27,7 +27,7 @@ from elasticgnn.report.model.picture import draw_curves, draw_reliability, inter
 from elasticgnn.report.plot import draw_panel, draw_series
 from elasticgnn.report.series import spread
 from elasticgnn.training import make_model, trained_on
-from elasticgnn.training.explanation import Explanation, FeatureEffect, NeighbourEffect
+from elasticgnn.training.prediction.explanation import Explanation, FeatureEffect, NeighbourEffect
 
 NEIGHBOURS = tuple(
     NeighbourEffect(k, f"n{k}", label, effect)

@@ -9,7 +9,7 @@ from elasticgnn.data import NodeTask, block_model
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import explain, explain_number, make_model, trained_on
-from elasticgnn.training.preparation import fit_preparation
+from elasticgnn.training.model.preparation import fit_preparation
 
 
 def planted() -> NodeTask:

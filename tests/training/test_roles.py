@@ -8,8 +8,8 @@ import torch
 from elasticgnn.data import block_model
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import make_model, trained_on
-from elasticgnn.training.known_classes import with_known_classes
-from elasticgnn.training.roles import node_roles
+from elasticgnn.training.model.known_classes import with_known_classes
+from elasticgnn.training.model.roles import node_roles
 
 
 @pytest.fixture

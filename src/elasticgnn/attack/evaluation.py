@@ -7,7 +7,7 @@ import torch
 from elasticgnn.data import NodeTask, Split, share_split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan
-from elasticgnn.training.repeat import Repeated, fit_repeatedly
+from elasticgnn.training.repeats.repeat import Repeated, fit_repeatedly
 
 PLAN = TrainingPlan(epochs=200, ties="first")
 

@@ -164,8 +164,8 @@ def is_file_of(method: str, victim: str) -> bool:
 
 def as_fed(task: NodeTask, victim: TrainedModel | None, *, own: bool) -> NodeTask:
     """The task as the model of a file is fed, or as `train` would feed own files to a model."""
-    from elasticgnn.training.known_classes import as_trained
-    from elasticgnn.training.preparation import prepared_own
+    from elasticgnn.training.model.known_classes import as_trained
+    from elasticgnn.training.model.preparation import prepared_own
 
     if victim is None:
         return prepared_own(task)[0] if own else task
@@ -185,7 +185,7 @@ def read_targets(text: str | None, task: NodeTask, method: str, *, by_id: bool) 
     import torch
 
     from elasticgnn.attack.methods import VICTIM_METHODS
-    from elasticgnn.training.known_columns import node_names
+    from elasticgnn.training.model.known_columns import node_names
 
     if text is None:
         return None

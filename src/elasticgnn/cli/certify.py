@@ -69,8 +69,8 @@ def certify_command(
     from elasticgnn.certify.votes import denoising_predictor
     from elasticgnn.files import check_output
     from elasticgnn.training import TrainedModel
-    from elasticgnn.training.known_classes import as_trained
-    from elasticgnn.training.roles import judged_nodes
+    from elasticgnn.training.model.known_classes import as_trained
+    from elasticgnn.training.model.roles import judged_nodes
 
     noise = SparseNoise(p_plus, p_minus)
     if samples < 1 or radius < 0 or not 0 < alpha < 1:
@@ -135,7 +135,7 @@ def describe(
 def write(path: Path, known: Certificate, task: NodeTask, radius: int) -> None:
     """One row per node: its class, the bounds, and the largest certified radii (-1: none)."""
     from elasticgnn.files import csv_text, write_whole
-    from elasticgnn.training.known_columns import node_names
+    from elasticgnn.training.model.known_columns import node_names
 
     added, removed = known.radii(radius)
     rows = []

@@ -128,7 +128,7 @@ def train(
     from elasticgnn.files import check_output
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import Splitting, TrainingPlan
-    from elasticgnn.training.own_splits import own_splits
+    from elasticgnn.training.splits.own import own_splits
     from elasticgnn.training.tuning.metrics import is_balanced
     from elasticgnn.training.tuning.splitting import with_untaught
 

@@ -22,13 +22,13 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.flatten import component_means
-from elasticgnn.solver.forest import solve_forest
-from elasticgnn.solver.instance import Array, Instance, build_instance
+from elasticgnn.solver.methods.forest import solve_forest
+from elasticgnn.solver.methods.stopping import Stop
 from elasticgnn.solver.minimise import minimise
+from elasticgnn.solver.pieces.flatten import component_means
+from elasticgnn.solver.problem.instance import Array, Instance, build_instance
+from elasticgnn.solver.problem.units import leading_exponent, prepare
 from elasticgnn.solver.solution import Solution
-from elasticgnn.solver.stopping import Stop
-from elasticgnn.solver.units import leading_exponent, prepare
 
 ROUNDS = 60
 LARGEST = float(np.finfo(np.float64).max)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.data.own.stand_ins import structural_features
-from elasticgnn.training.preparation import Preparation
-from elasticgnn.training.trained_model import TrainedModel, trained_on
+from elasticgnn.training.model.preparation import Preparation
+from elasticgnn.training.model.trained_model import TrainedModel, trained_on
 from elasticgnn.training.tuning.calibration import (
     Calibration,
     conformal_scores,

@@ -10,7 +10,6 @@ import numpy as np
 
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import SparseFeatures
-from elasticgnn.training.hops import hops_within
 from elasticgnn.training.tuning.candidates import Candidate, first_candidates
 from elasticgnn.training.tuning.closed_form import (
     closed_form_candidates,
@@ -21,6 +20,7 @@ from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division
 from elasticgnn.training.tuning.outcome import Outcome, joined
 from elasticgnn.training.tuning.proposals import propose
+from elasticgnn.training.wrappers.hops import hops_within
 
 Progress = Callable[[int, float], None]
 HOP_VALUES = 30_000_000  # stored of features and their means over neighbours, at most
