@@ -107,7 +107,7 @@ def robustness(
     Example: elasticgnn robustness cora --models elastic,gcn --rates 0.1 --seeds 1 --rows rows/
     """
     from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.cli.attack import as_fed, left_out
+    from elasticgnn.cli.attack import left_out
     from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read, without_weights
     from elasticgnn.files import check_folder, check_output, check_picture
     from elasticgnn.nn import ModelSettings
@@ -116,6 +116,7 @@ def robustness(
     from elasticgnn.robustness.plan import quick
     from elasticgnn.robustness.presence import as_presence
     from elasticgnn.training import TrainingPlan
+    from elasticgnn.training.model.known_classes import as_fed
 
     if plot is not None:
         check_picture(plot, "plot")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 
 from elasticgnn.data import NodeTask
+from elasticgnn.training.model.preparation import prepared_own
 from elasticgnn.training.model.trained_model import TrainedModel
 
 
@@ -29,3 +30,10 @@ def as_trained(trained: TrainedModel, task: NodeTask) -> NodeTask:
     """The task as the model is fed: its columns, prepared, and labels of its classes."""
     trained.check_classes()
     return trained.prepared(with_known_classes(task, trained.class_names))
+
+
+def as_fed(task: NodeTask, trained: TrainedModel | None, *, own: bool) -> NodeTask:
+    """The task as this model is fed; without one, as own files or a data set feed a new model."""
+    if trained is not None:
+        return as_trained(trained, task)
+    return prepared_own(task)[0] if own else task
