@@ -137,7 +137,7 @@ def test_rows_of_other_plans_have_other_names():
         assert other.digest(task) != one.digest(task)
 
 
-def test_inductive_training_hears_no_test_node():
+def test_inductive_training_sees_no_test_node():
     task = planted_task()
     test = planted_split(task).test
     graph = without_nodes(task.graph, test)
@@ -157,7 +157,7 @@ def test_local_targets_have_the_degrees_wanted_and_are_attacked_alone():
 
 
 @pytest.mark.parametrize("protocol", ["local", "poisoning"])
-def test_models_without_edges_stand_in_the_table_where_nobody_can_attack_them(protocol):
+def test_models_that_use_no_edge_keep_their_clean_accuracy_in_the_table(protocol):
     given = plan("gcn,mlp", protocol=protocol, attacks=("prbcd",), rates=(0.5,), targets=4)
     found = by_mode(outcomes(measure_robustness(planted_task(), given).rows()))
     assert found["mlp", "prbcd", "worst", 0.5] == found["mlp", "all", "clean", 0.0]

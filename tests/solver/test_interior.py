@@ -136,10 +136,10 @@ def test_a_compiled_step_is_the_plain_one(order, channels):
             rows.scale(mu)
             said += [rows.predict(), rows.correct(0.1 * mu), rows.advance(0.5)]
         states.append((rows, said))
-    (plain, told), (compiled, heard) = states
+    (plain, plain_steps), (compiled, compiled_steps) = states
     assert np.allclose(plain.signal, compiled.signal, rtol=1e-9, atol=1e-12)
     assert np.allclose(plain.flow, compiled.flow, rtol=1e-9, atol=1e-12)
-    for a, b in zip(told, heard, strict=True):
+    for a, b in zip(plain_steps, compiled_steps, strict=True):
         assert np.allclose(_numbers(a), _numbers(b), rtol=1e-8)
 
 

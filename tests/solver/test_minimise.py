@@ -223,7 +223,7 @@ def test_warm_start_needs_fewer_steps():
     assert warm.steps < cold.steps / 2
 
 
-def test_step_limit_is_told_and_not_hidden():
+def test_step_limit_is_reported_and_not_hidden():
     solution = minimise(
         steps(generator()), chain(120), ElasticPenalty(5.0, 0.0), max_steps=3, method="ascent"
     )

@@ -112,7 +112,7 @@ def test_estimators_take_as_long_as_the_function():
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_columns_without_names_are_told_where_they_are_ones_own(made):
+def test_columns_without_names_are_noted_where_they_are_ones_own(made):
     trained = SimpleNamespace(facts={}, feature_names=("age", "size"))
     graph = SimpleNamespace(is_unweighted=True)
     task = SimpleNamespace(graph=graph, feature_names=None, made_features=made)
