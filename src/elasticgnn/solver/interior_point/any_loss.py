@@ -180,27 +180,16 @@ class LossIteration:
         right = -point.residual
         first = shift = None
         if cones is not None:
-            q = (-cones.lam0, -cones.lam1)
-            if affine is not None and affine.rows is not None:
-                q = cones.corrected(target, affine.rows)
-            first, rest = cones.scaled(*q)
+            first, rest = cones.scaled(*cones.aim(target, affine.rows if affine else None))
             shift = cones.curved(rest)
             right = right + self.system.divergence(shift * self.instance.channel_factor)
         right, shifts = right.ravel().copy(), []
         for k, one in enumerate(entries):
-            q = (-one.cones.lam0, -one.cones.lam1)
-            if affine is not None:
-                q = one.cones.corrected(target, affine.entries[k])
-            shifts.append(one.shift(q))
+            shifts.append(one.shift(one.cones.aim(target, affine.entries[k] if affine else None)))
             right[one.term.place] += shifts[-1][0]
-        constant = []
-        for k, barrier in enumerate(self.barriers):
-            room, force = barrier.room(point.signal), point.force[k]
-            aim = np.full_like(room, target)
-            if affine is not None:
-                aim -= barrier.sign * affine.signal.ravel()[barrier.place] * affine.force[k]
-            constant.append(barrier.force(room, force, aim))
-            right[barrier.place] += barrier.sign * constant[-1]
+        constant = self._constant_forces(point, target, affine)
+        for barrier, force in zip(self.barriers, constant, strict=True):
+            right[barrier.place] += barrier.sign * force
         signal, low = self.system.solve_pair(right.reshape(point.signal.shape))
         change = signal.ravel()
         rows, flow = None, np.zeros_like(point.flow)
@@ -214,6 +203,19 @@ class LossIteration:
             stiff = point.force[k] / barrier.room(point.signal)
             forces.append(constant[k] - stiff * barrier.sign * change[barrier.place])
         return LossDirection(signal, low, flow, rows, tuple(moves), tuple(forces))
+
+    def _constant_forces(
+        self, point: LossPoint, target: float, affine: LossDirection | None
+    ) -> list[Array]:
+        """The part of each bound's force that does not depend on the change of the signal."""
+        constant = []
+        for k, barrier in enumerate(self.barriers):
+            room = barrier.room(point.signal)
+            aim = np.full_like(room, target)
+            if affine is not None:
+                aim -= barrier.sign * affine.signal.ravel()[barrier.place] * affine.force[k]
+            constant.append(barrier.force(room, point.force[k], aim))
+        return constant
 
     def _rows(self, signal: Array, low: Array) -> Array:
         return np.asarray(self.system.differences(signal, low) * self.instance.channel_factor)
@@ -231,6 +233,24 @@ class LossIteration:
         divergence = self.system.divergence(self._whole_flow(flow, difference))
         slope = instance.data_weight * terms.loss.smooth_slope(signal, instance.x)
         residual = (slope + divergence).ravel()
+        slack = self._entries_into(residual, signal, entry, force)
+        length = np.sqrt(dot(difference, difference))
+        row_gap = float((self.radius * length - dot(difference, flow)).sum())
+        slack += row_gap if self.has_rows else 0.0
+        assert self.box is not None
+        pair, zeros = (signal, -divergence), np.zeros_like(signal)
+        node_gap, _ = terms.gap(instance.data_weight, instance.x, pair, self.box, zeros)
+        gap = row_gap + node_gap
+        gap = gap if gap == gap else np.inf
+        objective, left = self._objective(signal, difference), residual.reshape(signal.shape)
+        return LossPoint(
+            *(signal, low, flow, entry, force, difference, left, objective, gap, slack)
+        )
+
+    def _entries_into(
+        self, residual: Array, signal: Array, entry: tuple[Array, ...], force: tuple[Array, ...]
+    ) -> float:
+        """Adds what single entries push to the residual; their slack comes out."""
         slack = 0.0
         for term, own in zip(self.absolute, entry, strict=True):
             residual[term.place] += own[:, 0]
@@ -238,32 +258,7 @@ class LossIteration:
         for barrier, own in zip(self.barriers, force, strict=True):
             residual[barrier.place] -= barrier.sign * own
             slack += float((barrier.room(signal) * own).sum())
-        length = np.sqrt(dot(difference, difference))
-        row_gap = float((self.radius * length - dot(difference, flow)).sum())
-        slack += row_gap if self.has_rows else 0.0
-        assert self.box is not None
-        node_gap, _ = terms.gap(
-            instance.data_weight,
-            instance.x,
-            (signal, -divergence),
-            self.box,
-            np.zeros_like(signal),
-        )
-        gap = row_gap + node_gap
-        gap = gap if gap == gap else np.inf
-        objective = self._objective(signal, difference)
-        return LossPoint(
-            signal,
-            low,
-            flow,
-            entry,
-            force,
-            difference,
-            residual.reshape(signal.shape),
-            objective,
-            gap,
-            slack,
-        )
+        return slack
 
     def _objective(self, signal: Array, rows: Array) -> float:
         instance, size = self.instance, np.sqrt(dot(rows, rows))

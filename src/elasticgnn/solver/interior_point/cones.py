@@ -61,6 +61,10 @@ class Cones:
         """d tau, where `first` is the first entry of W q."""
         return np.asarray(first + 2 * self.theta**2 * self.w0 * dot(self.w1, flow_change))
 
+    def aim(self, target: float, affine: "Move | None") -> tuple[Array, Array]:
+        """q of a predictor, or of the corrector after its predictor `affine`."""
+        return (-self.lam0, -self.lam1) if affine is None else self.corrected(target, affine)
+
     def corrected(self, target: float, move: "Move") -> tuple[Array, Array]:
         """q = -lam + lam \\ (target e - (W^-1 ds) o (W dz)) after the affine move."""
         inner, outer = dot(self.w1, move.difference), -dot(self.w1, move.flow)

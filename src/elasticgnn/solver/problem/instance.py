@@ -161,10 +161,7 @@ def build_instance(
     rows = np.where(weight > 0, rows, 0.0)
     _check_finite(rows)
     extras = Extras() if extras is None else extras
-    geometry = Geometry(graph, order, boundary)
-    if extras.row_strength is not None:
-        own = checked_strength("row_strength", extras.row_strength, geometry.num_rows)
-        geometry = replace(geometry, row_strength=own)
+    geometry = _with_strength(Geometry(graph, order, boundary), extras)
     unobserved = _unobserved(weight, geometry)
     channel = extras.channel_strength
     instance = Instance(
@@ -180,6 +177,14 @@ def build_instance(
         else checked_strength("channel_strength", channel, rows.shape[1]),
     )
     return with_terms(instance, extras)
+
+
+def _with_strength(geometry: Geometry, extras: Extras) -> Geometry:
+    """The geometry with the strengths of its rows, if they are given."""
+    if extras.row_strength is None:
+        return geometry
+    own = checked_strength("row_strength", extras.row_strength, geometry.num_rows)
+    return replace(geometry, row_strength=own)
 
 
 def with_terms(instance: Instance, extras: Extras) -> Instance:

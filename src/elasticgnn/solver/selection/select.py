@@ -106,16 +106,11 @@ def cross_validate(
     >>> cross_validate(x, chain, [0.1, 0.5], **options).lambda1
     0.1
     """
-    _check_options(criterion, rule, sigma)
     extras = Extras() if extras is None else extras
-    if criterion == "sure" and not extras.is_plain:
-        raise ValueError("criterion must be 'cv' for losses, bounds and strengths, got 'sure'")
+    _check_options(criterion, rule, sigma, extras)
     if not lambda1s or not lambda2s:
         raise ValueError("lambda1s and lambda2s must not be empty")
-    check_graph(graph)
-    given = torch.ones(graph.num_nodes) if data_weight is None else data_weight
-    if not bool((given > 0).any()):
-        raise ValueError("x must have a value for a choice of lambda1, got none with weight > 0")
+    given = _weights(graph, data_weight)
     level = noise_level(x, graph, given) if sigma is None else sigma
     problem = SelectionProblem(
         x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary
@@ -126,9 +121,7 @@ def cross_validate(
     scores, errors = (torch.stack([getattr(f, name) for f in found]) for name in ("mean", "error"))
     best2, best1 = _choice(scores, errors, problem.lambda1s, rule)
     penalty = ElasticPenalty(problem.lambda1s[best1], float(lambda2s[best2]), norm)
-    path, solution = found[best2].path, None
-    if path is not None and rtol >= SURE_RTOL and not x.requires_grad:
-        solution = path.solutions[best1]  # solved already
+    solution = _solved_already(found[best2], best1, x, rtol)
     if solution is None:
         solution = minimise(
             *(x, graph, penalty),
@@ -153,6 +146,22 @@ def cross_validate(
     )
 
 
+def _weights(graph: Graph, data_weight: Tensor | None) -> Tensor:
+    """The weights of the data, some of which must be positive."""
+    check_graph(graph)
+    given = torch.ones(graph.num_nodes) if data_weight is None else data_weight
+    if not bool((given > 0).any()):
+        raise ValueError("x must have a value for a choice of lambda1, got none with weight > 0")
+    return given
+
+
+def _solved_already(scores: Scores, place: int, x: Tensor, rtol: float) -> Solution | None:
+    """The chosen one of the solutions behind the scores, where it is as good as asked for."""
+    if scores.path is None or rtol < SURE_RTOL or x.requires_grad:
+        return None
+    return scores.path.solutions[place]
+
+
 def _unit(x: Tensor, given: Tensor, extras: Extras) -> float:
     """A power of two of the size of the data; 1 for losses that are no squares."""
     seen = (given if given.ndim == x.ndim else given[:, None]) > 0
@@ -162,13 +171,15 @@ def _unit(x: Tensor, given: Tensor, extras: Extras) -> float:
     return 2.0 ** min(max(math.frexp(largest)[1], -1000), 1000)
 
 
-def _check_options(criterion: str, rule: str, sigma: float | None) -> None:
+def _check_options(criterion: str, rule: str, sigma: float | None, extras: Extras) -> None:
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {CRITERIA}, got {criterion!r}")
     if rule not in RULES:
         raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
     if sigma is not None and not sigma >= 0:
         raise ValueError(f"sigma must be a number >= 0, got {sigma}")
+    if criterion == "sure" and not extras.is_plain:
+        raise ValueError("criterion must be 'cv' for losses, bounds and strengths, got 'sure'")
 
 
 def _choice(

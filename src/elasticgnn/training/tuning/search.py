@@ -39,15 +39,7 @@ def search(
     """Every family once, then settings near the best of two families while there is time."""
     began, folds = time.perf_counter(), division.folds
     of_numbers = evaluation.unit is not None
-    has_features = not evaluation.task.made_features
-    closed_form = number_candidates if of_numbers else closed_form_candidates
-    hops = affordable_hops(evaluation.task) if has_features else 0
-    quick = closed_form(has_features=has_features, hops=hops)
-    outcomes = evaluation.measure(quick, folds, seconds / 10)
-    large = evaluation.is_large
-    first = first_candidates(large=large, has_features=has_features, hops=hops)
-    first = [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
-    outcomes += first_round(evaluation, first, folds, seconds)
+    outcomes = every_family(evaluation, folds, seconds, balanced=balanced)
     trained = [o for o in outcomes if not is_closed_form(o.candidate)]
     report_progress(progress, outcomes)
     while (
@@ -72,6 +64,22 @@ def search(
         left = 0.85 * seconds - (time.perf_counter() - began)
         outcomes += evaluation.measure([best[0].candidate], folds, left)
     return outcomes
+
+
+def every_family(
+    evaluation: Evaluation, folds: tuple[Split, ...], seconds: float, *, balanced: bool
+) -> list[Outcome]:
+    """Outcomes of models in closed form, then of the first settings of each family of networks."""
+    has_features = not evaluation.task.made_features
+    of_numbers = evaluation.unit is not None
+    closed_form = number_candidates if of_numbers else closed_form_candidates
+    hops = affordable_hops(evaluation.task) if has_features else 0
+    quick = closed_form(has_features=has_features, hops=hops)
+    outcomes = evaluation.measure(quick, folds, seconds / 10)
+    large = evaluation.is_large
+    first = first_candidates(large=large, has_features=has_features, hops=hops)
+    first = [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
+    return outcomes + first_round(evaluation, first, folds, seconds)
 
 
 def affordable_hops(task: NodeTask) -> int:
