@@ -21,9 +21,9 @@ import numpy as np
 import torch
 
 from elasticgnn.attack import AttackBudget, GradientSettings, MetattackSettings, attack
+from elasticgnn.attack.evaluation import fixed_or_drawn
 from elasticgnn.attack.many_graphs import predictor
 from elasticgnn.attack.perturbation import component_task
-from elasticgnn.cli.attack import attack_split
 from elasticgnn.data import load
 from elasticgnn.operator.flipped import FlipLists
 from elasticgnn.training import make_model
@@ -47,7 +47,7 @@ def time_metattack(task, flips: int, settings: MetattackSettings) -> dict[str, o
         generator = torch.Generator().manual_seed(0)
         found = attack(
             task,
-            attack_split(task, generator),
+            fixed_or_drawn(task, generator),
             AttackBudget(edges=count),
             "metattack",
             None,
@@ -64,7 +64,7 @@ def time_prbcd(task, name: str, epochs: int) -> dict[str, float]:
     """Seconds per epoch through an untrained model: training does not change the price."""
     times: list[float] = []
     generator = torch.Generator().manual_seed(0)
-    split = attack_split(task, generator)
+    split = fixed_or_drawn(task, generator)
     attack(
         task,
         split,

@@ -20,8 +20,8 @@ from bench_own_data import MAKERS
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model
-from elasticgnn.training.forward import forward_on
-from elasticgnn.training.preparation import fit_preparation
+from elasticgnn.training.loop.forward import forward_on
+from elasticgnn.training.model.preparation import fit_preparation
 
 MODELS = {"features": "gcn", "edges": "mlp", "neighbours": "sage", "heterophilous": "sage"}
 SHARE = 0.5  # of the neighbours' scores in diffused ones

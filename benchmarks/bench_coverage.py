@@ -30,7 +30,7 @@ from scipy.stats import chi2
 
 from elasticgnn.data import NodeTask
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training.preparation import fit_preparation
+from elasticgnn.training.model.preparation import fit_preparation
 from elasticgnn.training.tuning import held_out, tune
 from elasticgnn.training.tuning.calibration import (
     conformal_scores,

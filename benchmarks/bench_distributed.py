@@ -42,7 +42,7 @@ from elasticgnn.distributed import PartitionFolder, write_partition
 from elasticgnn.distributed.checkpoint import metadata_of
 from elasticgnn.distributed.manifest import MANIFEST
 from elasticgnn.experiment.environment import environment
-from elasticgnn.training.model_file import read_model_file
+from elasticgnn.training.model.file import read_model_file
 
 ROOT = Path(__file__).resolve().parent
 RESULT = ROOT / "results" / "distributed.json"

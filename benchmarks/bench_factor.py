@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from elasticgnn.graph import grid_graph
-from elasticgnn.solver.assembly import NodeSystem
-from elasticgnn.solver.factor import CholeskyFactor, LuFactor, QdldlFactor
-from elasticgnn.solver.geometry import Geometry
+from elasticgnn.solver.linear_algebra.assembly import NodeSystem
+from elasticgnn.solver.linear_algebra.factor import CholeskyFactor, LuFactor, QdldlFactor
+from elasticgnn.solver.problem.geometry import Geometry
 
 LIBRARIES = {"compiled": CholeskyFactor, "qdldl": QdldlFactor, "SuperLU": LuFactor}
 SYSTEMS = [(side, order) for side in (100, 316) for order in (0, 1, 2)]

@@ -29,8 +29,8 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model
-from elasticgnn.training.preparation import fit_preparation
-from elasticgnn.training.selection_split import selection_split
+from elasticgnn.training.model.preparation import fit_preparation
+from elasticgnn.training.splits.selection import selection_split
 from elasticgnn.training.tuning import Leaderboard, tune
 from elasticgnn.training.tuning.calibration import conformal_sets, threshold
 from elasticgnn.training.tuning.closed_form import (
@@ -197,7 +197,7 @@ def rivals(task: NodeTask, metric: str, away: torch.Tensor) -> dict[str, float]:
         model = make_model(ModelSettings(name), near, generator)
         fit(model, near, split, TrainingPlan(patience=100), generator)
         with torch.no_grad():
-            from elasticgnn.training.forward import forward_on
+            from elasticgnn.training.loop.forward import forward_on
 
             logits = forward_on(model, ready.features, ready.graph)(None)[away]
         found[name] = logits.double().softmax(1).numpy()

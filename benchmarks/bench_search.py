@@ -21,7 +21,7 @@ import torch
 from bench_own_data import heterophilous, nineteen_classes, useless_edges, useless_features
 
 from elasticgnn.data import NodeTask
-from elasticgnn.training.preparation import fit_preparation
+from elasticgnn.training.model.preparation import fit_preparation
 from elasticgnn.training.tuning.candidates import Candidate, first_candidates
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division, divide

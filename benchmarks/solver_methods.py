@@ -18,7 +18,7 @@ from solver_problems import chain, random_tree, roads
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import Solution, lambda1_max, log_grid, minimise, minimise_path
-from elasticgnn.solver.geometry import Geometry
+from elasticgnn.solver.problem.geometry import Geometry
 
 Record = dict[str, Any]
 Problem = tuple[torch.Tensor, Graph, dict[str, Any]]  # signal, graph, options of minimise

@@ -10,9 +10,9 @@ from numpy.random import Generator
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import Extras, Huber, Loss, Quantile, Solution, minimise, minimise_path
-from elasticgnn.solver.instance import Instance, build_instance, with_squared_terms
 from elasticgnn.solver.losses import as_loss
-from elasticgnn.solver.node_terms import NodeTerms
+from elasticgnn.solver.problem.instance import Instance, build_instance, with_squared_terms
+from elasticgnn.solver.problem.node_terms import NodeTerms
 
 PATH = (0.5, 0.7, 0.9, 1.0, 1.1, 1.6, 2.5)  # times lambda1, with --paths
 

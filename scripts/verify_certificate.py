@@ -22,7 +22,8 @@ import torch
 from certificate_problems import Problem, objective, outside_signal, random_problem
 from numpy.random import Generator
 
-from elasticgnn.solver import Solution, Verdict, assembly, factor
+from elasticgnn.solver import Solution, Verdict
+from elasticgnn.solver.linear_algebra import assembly, factor
 
 OUTSIDE_NODES = 10  # largest problem that the outside solver is asked about
 BATCH = 100  # problems per entry of the record

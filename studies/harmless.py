@@ -64,13 +64,13 @@ class UncertainOnGraph(nn.Module):
         chance = alone.softmax(1)
         best = chance.amax(1)
         last = round(dials.share * len(best))
-        self.listens = torch.zeros(len(best), dtype=torch.bool)
-        self.listens[best.argsort()[:last]] = True
+        self.on_graph = torch.zeros(len(best), dtype=torch.bool)
+        self.on_graph[best.argsort()[:last]] = True
         self.impossible = chance < dials.plausible * best[:, None]
 
     def forward(self, x: Tensor | SparseFeatures, graph: Graph, *, noise: None = None) -> Tensor:
-        heard = self.model(x, graph, noise=noise).masked_fill(self.impossible, NEVER)
-        return torch.where(self.listens[:, None], heard, self.alone)
+        logits = self.model(x, graph, noise=noise).masked_fill(self.impossible, NEVER)
+        return torch.where(self.on_graph[:, None], logits, self.alone)
 
 
 def trained(task: NodeTask, dropout: float) -> ElasticGNN:

@@ -25,9 +25,8 @@ from elasticgnn.attack import (
     load_perturbation,
     metattack,
 )
-from elasticgnn.attack.evaluation import train_models
+from elasticgnn.attack.evaluation import fixed_or_drawn, train_models
 from elasticgnn.attack.perturbation import Perturbation, component_task
-from elasticgnn.cli.attack import attack_split
 from elasticgnn.data import NodeTask, Split, load
 from elasticgnn.nn import ModelSettings
 
@@ -77,7 +76,7 @@ def main() -> None:
     given = parser.parse_args()
     scales = given.scales.split(",")
     task = component_task(load("cora", normalize_features=False))
-    split = attack_split(task, torch.Generator().manual_seed(given.seed))
+    split = fixed_or_drawn(task, torch.Generator().manual_seed(given.seed))
     clean = replace(task, split=split, split_rule="fixed")
     before = torch.stack(classes(clean)).mode(0).values
     flips = load_perturbation(given.output) if given.output.exists() else None

@@ -43,7 +43,7 @@ LONG = GradientSettings(epochs=250)
 def seconds_of(task: NodeTask, victim: nn.Module, method: str, settings: Settings) -> float:
     """Processor time of one attack."""
     began, draw = time.process_time(), torch.Generator().manual_seed(0)
-    split = fixed_or_drawn(task, 0)
+    split = fixed_or_drawn(task, torch.Generator().manual_seed(0))
     attack(task, split, AttackBudget(rate=RATE), method, victim, draw, settings=settings)
     return time.process_time() - began
 
@@ -75,7 +75,8 @@ def graphs_judged(settings: EvolutionSettings, flips: int) -> float:
 
 def measure(task: NodeTask, name: str) -> dict[str, Any]:
     """All parts of one model."""
-    contestant, split = with_dropouts(name, ModelSettings(), DROPOUTS), fixed_or_drawn(task, 0)
+    contestant = with_dropouts(name, ModelSettings(), DROPOUTS)
+    split = fixed_or_drawn(task, torch.Generator().manual_seed(0))
     contestant.train(task, split, TrainingPlan(epochs=2), 0)  # what loads at first
     began = time.process_time()
     model = contestant.train(task, split, TrainingPlan(epochs=200), 0)
@@ -103,7 +104,8 @@ def routes(row: dict[str, Any]) -> list[dict[str, float]]:
 def run_whole(task: NodeTask, name: str) -> dict[str, float]:
     """Seconds of PRBCD and of EvA with the default efforts, through a model itself."""
     contestant = with_dropouts(name, ModelSettings(), DROPOUTS)
-    model = contestant.train(task, fixed_or_drawn(task, 0), TrainingPlan(epochs=200), 0)
+    split = fixed_or_drawn(task, torch.Generator().manual_seed(0))
+    model = contestant.train(task, split, TrainingPlan(epochs=200), 0)
     gradient = seconds_of(task, model, "prbcd", LONG)
     return {"prbcd": gradient, "eva": seconds_of(task, model, "eva", EvolutionSettings())}
 

@@ -13,7 +13,7 @@ def install_script():
     return module
 
 
-def test_an_install_without_loops_is_told(tmp_path):
+def test_an_install_without_loops_is_reported(tmp_path):
     script = install_script()
     (tmp_path / "elasticgnn" / "kernels").mkdir(parents=True)
     assert "loops.log" in script.word_on_loops(tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from elasticgnn.training.model_file import read_model_file
+from elasticgnn.training.model.file import read_model_file
 from hosts import ADDRESSES, inside
 from ports import free_port
 from processes import environment

@@ -183,7 +183,7 @@ def signed(text: str) -> bytes:
     """A model file with this description and the right digest."""
     from safetensors.torch import save
 
-    from elasticgnn.training.model_file import FORMAT, digest
+    from elasticgnn.training.model.file import FORMAT, digest
 
     state = small_model()[1]
     return save(state, {"format": FORMAT, "about": text, "digest": digest(text, state)})

@@ -27,13 +27,13 @@ def test_a_node_takes_part_in_its_share_of_flips_and_no_more():
 
 
 def test_two_flips_per_gradient_are_taken_two_at_a_time():
-    task, told = planted_task(), []
+    task, steps = planted_task(), []
     settings = MetattackSettings(flips_per_step=2)
     metattack(
         *(task, planted_split(task), AttackBudget(edges=4), settings, seeded(0)),
-        progress=lambda done, _: told.append(done),
+        progress=lambda done, _: steps.append(done),
     )
-    assert told == [2, 4]
+    assert steps == [2, 4]
 
 
 def test_as_many_pairs_as_there_are_is_every_pair():

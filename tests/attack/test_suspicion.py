@@ -138,10 +138,10 @@ def test_numbers_that_an_edge_should_not_join_are_found():
     assert 0 < float(scores.difference[wrong]) < 10.0  # propagation has narrowed it
     assert scores.without_worst(1).num_edges == graph.num_edges - 1
     values[2] = 500.0
-    told = score_number_edges(number_model(1.0), replace(task, values=values))
-    assert float(told.value[2]) == 500.0
+    scores = score_number_edges(number_model(1.0), replace(task, values=values))
+    assert float(scores.value[2]) == 500.0
     touching = (graph.tail == 2) | (graph.head == 2)
-    assert float(told.difference[touching].min()) > float(told.difference[~touching].max())
+    assert float(scores.difference[touching].min()) > float(scores.difference[~touching].max())
 
 
 def test_a_model_of_classes_is_no_model_of_numbers(noisy):

@@ -19,7 +19,7 @@ from elasticgnn.cli import robustness as robustness_module
 from elasticgnn.data import read_task, share_split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model, trained_on
-from elasticgnn.training.preparation import prepared_own
+from elasticgnn.training.model.preparation import prepared_own
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +117,12 @@ def test_flips_on_own_files_do_not_depend_on_the_unit_of_features(
 
 def test_robustness_on_own_files_does_not_depend_on_the_unit_of_features(files, other_unit, run):
     words = ["--models", "gcn", "--attacks", "prbcd", "--rates", "0.2", *QUICK, "--json"]
-    told = [
+    outputs = [
         json.loads(run("robustness", *own(folder), *words).stdout) for folder in (files, other_unit)
     ]
-    left = [[(one["mode"], one["accuracy"]) for one in facts["outcomes"]] for facts in told]
+    left = [[(one["mode"], one["accuracy"]) for one in facts["outcomes"]] for facts in outputs]
     assert left[0] == left[1]
-    assert told[0]["transfer_matrix"] == told[1]["transfer_matrix"]
+    assert outputs[0]["transfer_matrix"] == outputs[1]["transfer_matrix"]
 
 
 def test_the_model_of_a_file_is_attacked_as_it_was_fed(files, other_unit, run, tmp_path):
@@ -147,10 +147,10 @@ def test_the_model_of_a_file_is_attacked_as_it_was_fed(files, other_unit, run, t
     ]
     every = ",".join(task.node_ids)
     words += ["--method", "prbcd", "--flips", "1", "--targets", every, "--loss", "cross_entropy"]
-    told = run("attack", *words, "--attack-epochs", "1", "--block", "10", "--json").stdout
+    output = run("attack", *words, "--attack-epochs", "1", "--block", "10", "--json").stdout
     victim = Victim(model, ready, torch.arange(task.num_nodes), loss="cross_entropy")
     assert right > 0.9
-    assert json.loads(told)["loss_before"] == pytest.approx(
+    assert json.loads(output)["loss_before"] == pytest.approx(
         float(victim.loss(ready.graph).detach()), abs=1e-4
     )
 

@@ -12,7 +12,7 @@ from command_calls import run
 from elasticgnn.data import read_task, share_split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model, trained_on
-from elasticgnn.training.roles import judged_nodes
+from elasticgnn.training.model.roles import judged_nodes
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def test_variants_trained_side_by_side_equal_those_trained_alone():
 
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import TrainingPlan
-    from elasticgnn.training.repeat import fit_repeatedly
+    from elasticgnn.training.repeats.repeat import fit_repeatedly
 
     cell = demo_cells.Cell("elastic", "metattack", 0.1, 2, 3, seed=5)
     task, splits = demo_cells.damaged(cell)

@@ -58,23 +58,25 @@ def test_counts_become_rates_and_labels_beyond_a_loss_are_refused(files, capsys)
     table = pandas.read_csv(files / "signal.csv")
     table["level"] = [1, 0, 2, 1, 1, 9, 8, 10, 9, 9]
     table.to_csv(files / "counts.csv", index=False)
-    told = (files / "counts.csv", files / "edges.csv", "-o", files / "out.csv")
-    assert run(*told, "--loss", "poisson", "--lambda1", 1.0, "--json") == 0
+    arguments = (files / "counts.csv", files / "edges.csv", "-o", files / "out.csv")
+    assert run(*arguments, "--loss", "poisson", "--lambda1", 1.0, "--json") == 0
     assert json.loads(capsys.readouterr().out)["loss"] == "Poisson()"
     rates = pandas.read_csv(files / "out.csv").level
     assert rates.sum() == pytest.approx(50, rel=1e-3)  # a penalty of differences keeps the sum
-    assert run(*told, "--loss", "quantile:0.5") == 0  # the strength is chosen by held-out nodes
+    assert (
+        run(*arguments, "--loss", "quantile:0.5") == 0
+    )  # the strength is chosen by held-out nodes
     assert "held-out nodes" in capsys.readouterr().out
-    assert run(*told, "--loss", "logistic", "--lambda1", 1.0) == 2
+    assert run(*arguments, "--loss", "logistic", "--lambda1", 1.0) == 2
     assert "x must lie in [0, 1]" in capsys.readouterr().err
-    assert run(*told, "--loss", "cubic", "--lambda1", 1.0) == 2
+    assert run(*arguments, "--loss", "cubic", "--lambda1", 1.0) == 2
     assert "loss must be one of" in capsys.readouterr().err
 
 
 def test_answer_that_is_not_certified_leaves_with_one(files, monkeypatch):
-    from elasticgnn.solver import methods, stopping
+    from elasticgnn.solver.methods import choice, stopping
 
-    monkeypatch.setattr(methods.forest, "refusal", lambda instance: "not today")
+    monkeypatch.setattr(choice.forest, "refusal", lambda instance: "not today")
     monkeypatch.setattr(
         stopping.Stop, "max_steps", property(lambda stop: 0, lambda stop, v: None), raising=False
     )
@@ -261,7 +263,7 @@ def test_an_interrupted_solve_leaves_with_130_and_the_old_file(
     # a cycle, so that steps are taken
     with (files / "edges.csv").open("a") as edges:
         edges.write("s0,s9\n")
-    monkeypatch.setattr("elasticgnn.solver.progress.GapProgress.show", stopped)
+    monkeypatch.setattr("elasticgnn.solver.methods.progress.GapProgress.show", stopped)
     out = files / "out.csv"
     out.write_text("the old file")
     assert run(files / "signal.csv", files / "edges.csv", "-o", out, *strength) == 130

@@ -22,12 +22,12 @@ def run(*words):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A folder with a model trained as told, and the page about it."""
+    """A folder with a model trained with given settings, and the page about it."""
     folder = tmp_path_factory.mktemp("explained")
     own = ("--edges", TRANSFERS / "transfers.csv", *OWN, *KNOWN)
-    told = ("--model", "elastic", "--splits", 2, "--epochs", 8)
+    settings = ("--model", "elastic", "--splits", 2, "--epochs", 8)
     files = ("-o", folder / "m.safetensors", "--report", folder / "trained.html", "--json")
-    facts = json.loads(run("train", *own, *told, *files))
+    facts = json.loads(run("train", *own, *settings, *files))
     assert facts["report"] == str(folder / "trained.html")
     return folder
 

@@ -1,4 +1,4 @@
-"""One table for features, labels and splits; and options that nothing would listen to."""
+"""One table for features, labels and splits; and options without effect."""
 
 import pytest
 
@@ -83,7 +83,7 @@ def test_the_columns_of_a_model_have_a_category_once():
         (["report", "m.st", "cora", "--encoding", "utf-8"], "must go with own files, got 'cora'"),
     ],
 )
-def test_options_that_nothing_listens_to_are_refused(words, said, tmp_path, capsys, monkeypatch):
+def test_options_without_effect_are_refused(words, said, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pairs = "\n".join(f"n{k},n{(k + 2) % 30}" for k in range(30))
     (tmp_path / "e.csv").write_text("source,target\n" + pairs)

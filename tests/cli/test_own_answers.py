@@ -1,4 +1,4 @@
-"""Answers on a person's own files that mislead nobody."""
+"""Answers on a person's own files that do not mislead."""
 
 import csv
 import json
@@ -105,7 +105,7 @@ def test_forgotten_features_are_asked_for(files, capsys):
     assert "features must be given (--features)" in capsys.readouterr().err
 
 
-def test_a_file_in_place_of_a_data_set_is_told_where_it_belongs(capsys):
+def test_a_file_in_place_of_a_data_set_is_refused_with_its_option(capsys):
     assert run("train", "e.csv") == 2
     assert "use --edges e.csv" in capsys.readouterr().err
 

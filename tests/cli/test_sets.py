@@ -8,7 +8,7 @@ import torch
 from elasticgnn.cli.predict import add_sets, sign_between
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import Prediction, make_model
-from elasticgnn.training.trained_model import trained_on
+from elasticgnn.training.model.trained_model import trained_on
 from training_task import small_task
 
 

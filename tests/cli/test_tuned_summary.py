@@ -8,7 +8,7 @@ from elasticgnn.cli.train_tuned import summary_lines
 from elasticgnn.training.tuning.leaderboard import Entry, Estimate, Leaderboard
 
 
-def told(metric, value, low, high, majority, gain=None, unit=None, coverage=0.9):
+def summary_of(metric, value, low, high, majority, gain=None, unit=None, coverage=0.9):
     said = Estimate(value, low, high, 40)
     board = Leaderboard(
         metric=metric,
@@ -27,8 +27,8 @@ def told(metric, value, low, high, majority, gain=None, unit=None, coverage=0.9)
 
 
 @pytest.mark.parametrize(("metric", "unit"), [("logloss", None), ("mae", (0.0, 1.0))])
-def test_errors_are_told_without_a_sign_and_the_smaller_end_first(metric, unit):
-    text = told(metric, -0.21, -0.621, -0.0, -0.638, (0.371, -0.234, 0.922), unit)
+def test_errors_are_shown_without_a_sign_and_the_smaller_end_first(metric, unit):
+    text = summary_of(metric, -0.21, -0.621, -0.0, -0.638, (0.371, -0.234, 0.922), unit)
     assert f"{metric}, within the known nodes:" in text
     assert "0.21 (0 to 0.621)" in text
     assert f"{metric} 0.21 (95 % between 0 and 0.621)" in text
@@ -37,7 +37,7 @@ def test_errors_are_told_without_a_sign_and_the_smaller_end_first(metric, unit):
 
 
 def test_an_r2_below_zero_keeps_its_sign():
-    assert "-0.100 (-0.400 to 0.200)" in told("r2", -0.1, -0.4, 0.2, 0.0, unit=(0.0, 1.0))
+    assert "-0.100 (-0.400 to 0.200)" in summary_of("r2", -0.1, -0.4, 0.2, 0.0, unit=(0.0, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_an_r2_below_zero_keeps_its_sign():
     ],
 )
 def test_the_graph_is_said_to_do_what_its_interval_shows(gain, words):
-    assert words in told("auc", 0.9, 0.8, 1.0, 0.5, gain)
+    assert words in summary_of("auc", 0.9, 0.8, 1.0, 0.5, gain)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_graph_is_said_to_do_what_its_interval_shows(gain, words):
     ],
 )
 def test_a_model_that_may_be_no_better_than_the_majority_is_warned_of(value, low, warning):
-    text = told("auc", value, low, 0.95, 0.5)
+    text = summary_of("auc", value, low, 0.95, 0.5)
     assert ("WARNING" in text) is bool(warning)
     assert warning in text
 
@@ -76,5 +76,5 @@ def test_a_model_that_may_be_no_better_than_the_majority_is_warned_of(value, low
 @pytest.mark.parametrize(("coverage", "warned"), [(0.8, False), (0.79, True), (1.0, False)])
 def test_sets_that_hold_too_little_are_warned_of(unit, what, coverage, warned):
     metric = "r2" if unit else "auc"
-    text = told(metric, 0.9, 0.8, 0.95, 0.5, unit=unit, coverage=coverage)
+    text = summary_of(metric, 0.9, 0.8, 0.95, 0.5, unit=unit, coverage=coverage)
     assert (f"WARNING: {what} for 90 % hold only 79.0 %" in text) is warned

@@ -58,7 +58,7 @@ def test_unsigned_node_numbers_are_read(tmp_path, kind):
         read_task(empty)
 
 
-def test_members_that_nobody_asks_for_are_not_unpacked(tmp_path):
+def test_unused_members_are_not_unpacked(tmp_path):
     contents = {"edge_index.npy": npy(np.array([[0, 1], [1, 2]])), "junk.npy": b"no array"}
     arrays = read_arrays(members(tmp_path / "g.npz", contents))
     assert arrays["edge_index"].shape == (2, 2)

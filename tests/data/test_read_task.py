@@ -106,7 +106,7 @@ def test_leading_zeros_stay_text(tmp_path):
         (None, [("a", "b"), ("b", "a")]),
     ],
 )
-def test_headers_are_told_from_data(tmp_path, header, rows):
+def test_headers_are_distinguished_from_data(tmp_path, header, rows):
     found = read_edge_table(write_csv(tmp_path / "edges.csv", header, rows))
     assert len(found.source) == len(rows)
     assert {*map(str, found.source), *map(str, found.target)} <= set("abc123")

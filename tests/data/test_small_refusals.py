@@ -70,7 +70,7 @@ def test_large_text_files_are_split_at_tabs_where_there_are_any(tmp_path, text, 
     assert open_plain(path, smallest=0).delimiter == delimiter
 
 
-def test_a_twice_named_id_of_a_parquet_file_is_told_by_its_row(tmp_path):
+def test_a_duplicate_id_of_a_parquet_file_is_named_with_its_row(tmp_path):
     path = tmp_path / "f.parquet"
     pandas.DataFrame({"id": ["a", "b", "a"], "x": [1.0, 2.0, 3.0]}).to_parquet(path)
     with pytest.raises(ValueError, match="row 3"):

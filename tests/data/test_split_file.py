@@ -9,7 +9,7 @@ from elasticgnn.cli.__main__ import main
 from elasticgnn.data import block_model
 from elasticgnn.data.own.split_file import with_split_file
 from elasticgnn.training import Splitting
-from elasticgnn.training.own_splits import own_splits
+from elasticgnn.training.splits.own import own_splits
 
 ROWS = [("0", "train"), ("1", "Train"), ("2", "val"), ("3", "test")]
 

@@ -115,6 +115,6 @@ def test_a_share_of_nothing_for_validation_is_nothing():
     assert share_split(LABELS, seeded(), train=0.9, val=0.0).sizes == (1620, 0, 180)
 
 
-def test_a_class_number_that_nobody_has_does_not_count():
+def test_a_class_without_nodes_does_not_count():
     labels = torch.tensor([0, 2]).repeat_interleave(60)
     assert per_class_split(labels, seeded()).sizes == (40, 60, 20)

@@ -64,7 +64,7 @@ def test_a_process_alone_needs_no_variables(monkeypatch, size):
         assert place == (0, 1)
 
 
-def test_a_launch_without_its_variables_is_told_in_one_line(parts, tmp_path):
+def test_a_launch_without_its_variables_is_refused_in_one_line(parts, tmp_path):
     known = environment(WORLD_SIZE="2")
     known.pop("RANK", None)
     said = train(parts, tmp_path, known)
@@ -72,7 +72,7 @@ def test_a_launch_without_its_variables_is_told_in_one_line(parts, tmp_path):
     assert said.stderr.startswith("error: RANK must be set where WORLD_SIZE is")
 
 
-def test_a_meeting_point_that_nobody_keeps_is_told_in_one_line(parts, tmp_path):
+def test_a_meeting_point_that_does_not_answer_is_reported_in_one_line(parts, tmp_path):
     at = {**SECOND, "MASTER_PORT": str(free_port()), "ELASTICGNN_MEETING_SECONDS": "2"}
     said = train(parts, tmp_path, environment(**at))
     assert said.returncode == 2

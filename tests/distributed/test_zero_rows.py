@@ -20,7 +20,7 @@ def resident_bytes() -> int:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("more", [0, 1])  # the first size is the last that torch hands out
-def test_rows_are_zeros_that_nobody_else_has(dtype, more):
+def test_rows_are_zeros_in_memory_of_their_own(dtype, more):
     count = zero_rows.MAPPED // (WIDE * dtype.itemsize) + more
     one, two = (zero_rows.zero_rows(count, WIDE, dtype) for _ in range(2))
     assert one.shape == (count, WIDE)

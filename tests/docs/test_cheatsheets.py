@@ -10,7 +10,7 @@ import typer
 from elasticgnn import attack, defence
 from elasticgnn.cli.__main__ import build_app
 from elasticgnn.extras import EXTRA_OF
-from elasticgnn.solver.methods import METHODS
+from elasticgnn.solver.methods.choice import METHODS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "cheatsheets.md").read_text()

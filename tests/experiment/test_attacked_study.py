@@ -44,7 +44,7 @@ def test_attacked_results_are_kept_apart_and_differ(done):
     for cell in cells(spec):
         plain, changed = (read_result(folder, each, cell) for each in (spec, attacked))
         assert plain.attack is None
-        if cell.model == "gcn":  # the other may select lambda1 = 0, which hears no edge
+        if cell.model == "gcn":  # the other may select lambda1 = 0, which uses no edge
             assert [run.curves for run in plain.runs] != [run.curves for run in changed.runs]
 
 

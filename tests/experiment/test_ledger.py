@@ -24,7 +24,7 @@ def tell(ledger, claim):
     ledger.tell(claim, [made_up_record(run) for run in claim.runs], {"python": "3"})
 
 
-def test_planned_runs_are_claimed_told_and_read_back(ledger):
+def test_planned_runs_are_claimed_stored_and_read_back(ledger):
     ledger.plan({ONE: 2, TWO: 2})
     claims = ledger.claim(max_runs=10)
     assert {(claim.setting, claim.runs) for claim in claims} == {(ONE, range(2)), (TWO, range(2))}

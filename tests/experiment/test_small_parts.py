@@ -71,7 +71,7 @@ def test_a_worker_rests_only_while_others_hold_what_is_left(monkeypatch):
     assert rests == [7.0, 7.0]
 
 
-def test_times_are_told_in_the_largest_sensible_unit():
+def test_times_are_shown_in_the_largest_sensible_unit():
     assert [duration(s) for s in (89, 90, 5399, 5400)] == ["89 s", "2 min", "90 min", "1.5 h"]
 
 

@@ -97,9 +97,9 @@ grid = Graph.from_edge_index(pairs, side * side, undirected=True)
 walk = torch.cumsum(torch.randn(side * side, 2, generator=generator, dtype=torch.float64), 0)
 found = []
 def solve(begin):
-    told = lambda *_: begin()
+    first_check = lambda *_: begin()
     found.append(minimise(walk, grid, ElasticPenalty(1e3, 0.0), rtol=1e-15, method="ascent",
-                          callback=told))
+                          callback=first_check))
     if not found[0].certified:
         raise KeyboardInterrupt
 print(json.dumps(["solver", interrupted(solve) and len(found) == 1]), flush=True)

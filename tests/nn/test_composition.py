@@ -192,7 +192,7 @@ def test_a_hub_of_many_float32_weights_is_scaled_as_by_a_graph(way):
         found = torch.jit.script(layer)(x, index, weight)
     else:
         found = torch.vmap(layer, (None, 0, None))(x, index[None], weight)[0]
-    # what a leaf hears of the hub is scaled by the hub's degree, the only long sum in it
+    # what a leaf gets from the hub is scaled by the hub's degree, the only long sum in it
     expected = layer(x.double(), index, weight.double())
     torch.testing.assert_close(found[1:], expected[1:].float())
 

@@ -46,7 +46,7 @@ def test_a_second_graph_never_gets_the_first_ones_result():
     assert torch.equal(layer(X, changed), layer(X, other))
 
 
-def test_learnable_strengths_start_where_told_move_and_come_back():
+def test_learnable_strengths_start_as_given_move_and_come_back():
     layer = EMP(K=3, lambda1=0.4, lambda2=2.0, learnable=True)
     torch.testing.assert_close(layer(X, GRAPH), EMP(K=3, lambda1=0.4, lambda2=2.0)(X, GRAPH))
     layer(X, GRAPH).square().sum().backward()
@@ -167,7 +167,7 @@ def test_a_graph_is_built_once_for_fixed_edges_and_weights(monkeypatch):
     torch.testing.assert_close(layer(X, index, weight), EMP(K=3)(X, index.clone(), weight.clone()))
 
 
-def test_single_directions_are_symmetrised_where_the_layer_is_told_to():
+def test_single_directions_are_symmetrised_where_the_layer_is_asked_to():
     half = torch.stack([GRAPH.tail, GRAPH.head])
     layer = EMP(K=3, directed="symmetrize")
     torch.testing.assert_close(layer(X, half), EMP(K=3)(X, INDEX))

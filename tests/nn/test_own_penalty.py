@@ -125,7 +125,7 @@ def network_of(norm):
     return ElasticGNN(4, 8, 3, norm=norm).eval()
 
 
-def test_parameters_that_nobody_would_see_are_refused():
+def test_parameters_that_no_module_registers_are_refused():
     norm = Scaled()
     norm.factor = nn.Parameter(torch.tensor(0.5))
     with pytest.raises(ValueError, match=r"norm must be an nn\.Module .* got Scaled with factor"):

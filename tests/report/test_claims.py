@@ -10,8 +10,8 @@ from elasticgnn.experiment.results import write_result
 from elasticgnn.report import build_table
 from elasticgnn.report.claims import (
     Case,
-    Claim,
     Judgement,
+    PaperClaim,
     claim_rows,
     claim_text,
     judge,
@@ -45,7 +45,7 @@ def test_words_of_quantity_have_shares(held, needs, verdict):
 
 
 def judged(needs, *holds):
-    claim = Claim("table1", "A is better.", ("elastic",), needs=needs)
+    claim = PaperClaim("table1", "A is better.", ("elastic",), needs=needs)
     return Judgement(claim, tuple(Case("case", hold, "") for hold in holds))
 
 

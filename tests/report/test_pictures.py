@@ -27,7 +27,7 @@ from elasticgnn.report.model.picture import draw_curves, draw_reliability, inter
 from elasticgnn.report.plot import draw_panel, draw_series
 from elasticgnn.report.series import spread
 from elasticgnn.training import make_model, trained_on
-from elasticgnn.training.explanation import Explanation, FeatureEffect, NeighbourEffect
+from elasticgnn.training.prediction.explanation import Explanation, FeatureEffect, NeighbourEffect
 
 NEIGHBOURS = tuple(
     NeighbourEffect(k, f"n{k}", label, effect)
@@ -139,7 +139,7 @@ def test_the_page_keeps_the_five_best_classes_of_a_node():
     assert found["known"].tolist() == [3]
 
 
-def test_a_graph_whose_classes_cross_edges_is_told_with_both_shares():
+def test_a_graph_whose_classes_cross_edges_is_described_with_both_shares():
     task = block_model(
         [40, 40], torch.Generator().manual_seed(0), inside=0.02, between=0.2, signal=1.0
     )
@@ -152,7 +152,7 @@ def test_a_graph_whose_classes_cross_edges_is_told_with_both_shares():
     assert "50 % would by chance" in notes[1] or "49 % would by chance" in notes[1]
 
 
-def test_shares_are_told_in_percent(monkeypatch):
+def test_shares_are_shown_in_percent(monkeypatch):
     task = block_model([9, 9], torch.Generator().manual_seed(0), inside=0.5, signal=1.0)
     settings = ModelSettings(name="mlp")
     model = make_model(settings, task, torch.Generator().manual_seed(0))

@@ -27,7 +27,7 @@ def entry_that_tried(table, *candidates):
     return replace(entry, result=result)
 
 
-def test_what_nobody_knows_is_said_so(table, tmp_path):
+def test_a_reason_that_is_unknown_is_called_so(table, tmp_path):
     entry = entry_that_tried(table, Candidate(CHOSEN, 10, 0.80, 0.73))
     assert reason_text(table, entry, tmp_path) == UNKNOWN
 

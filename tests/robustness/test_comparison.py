@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded
 from elasticgnn.attack import (
     EvolutionSettings,
     GradientSettings,
@@ -137,7 +137,7 @@ def test_rows_of_other_plans_have_other_names():
         assert other.digest(task) != one.digest(task)
 
 
-def test_inductive_training_hears_no_test_node():
+def test_inductive_training_sees_no_test_node():
     task = planted_task()
     test = planted_split(task).test
     graph = without_nodes(task.graph, test)
@@ -157,7 +157,7 @@ def test_local_targets_have_the_degrees_wanted_and_are_attacked_alone():
 
 
 @pytest.mark.parametrize("protocol", ["local", "poisoning"])
-def test_models_without_edges_stand_in_the_table_where_nobody_can_attack_them(protocol):
+def test_models_that_use_no_edge_keep_their_clean_accuracy_in_the_table(protocol):
     given = plan("gcn,mlp", protocol=protocol, attacks=("prbcd",), rates=(0.5,), targets=4)
     found = by_mode(outcomes(measure_robustness(planted_task(), given).rows()))
     assert found["mlp", "prbcd", "worst", 0.5] == found["mlp", "all", "clean", 0.0]
@@ -207,7 +207,7 @@ def test_flipped_labels_are_trained_with_and_test_nodes_keep_theirs():
     rows = measure_robustness(planted_task(), given).rows()
     left = {row.rate: row for row in rows}
     assert set(left[0.5].accuracy) == {"gcn", "mlp"}
-    assert left[1.0].flips == len(fixed_or_drawn(planted_task(), 0).train)
+    assert left[1.0].flips == len(fixed_or_drawn(planted_task(), seeded(0)).train)
     assert left[1.0].accuracy["gcn"] < 0.5 < left[0.0].accuracy["gcn"]
 
 
@@ -258,7 +258,7 @@ def test_flips_are_stored_beside_their_row(tmp_path):
     for row in found:
         flips = load_perturbation(tmp_path / "rows" / row.file_name)
         assert len(flips) == row.flips
-        assert flips.split.test.tolist() == fixed_or_drawn(task, 0).test.tolist()
+        assert flips.split.test.tolist() == fixed_or_drawn(task, seeded(0)).test.tolist()
 
 
 def test_shipped_graphs_are_met_by_every_model_or_refused():

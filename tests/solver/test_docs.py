@@ -51,25 +51,25 @@ def test_page_tells_what_the_record_of_certificates_holds():
         total[name] for name in ("unlimited", "unlimited_certified", "unlimited_at_floor")
     )
     assert total["violations"] == 0
-    told = (
+    sentence = (
         f"holds {total['problems']:,}, {total['outside']:,} of them also with cvxpy: no violation. "
         f"Of {whole:,} without a limit of steps {certified:,} ({100 * certified / whole:.1f} %) "
         f"were certified, {floor} stood at the rounding floor and {whole - certified - floor} were "
         "not certified."
     )
-    assert told in " ".join(PAGE.split())
+    assert sentence in " ".join(PAGE.split())
 
 
 def test_page_tells_what_the_record_of_sparse_systems_holds():
     total = json.loads((RECORDS / "certificate_sparse.json").read_text())["total"]
     whole, certified = total["unlimited"], total["unlimited_certified"]
-    told = (
+    sentence = (
         f"holds {total['problems']:,} so, {total['outside']:,} of them also with cvxpy: "
         f"no violation, {certified:,} of {whole:,} without a limit of steps certified "
         f"({100 * certified / whole:.1f} %), {total['unlimited_at_floor']} at the rounding floor."
     )
     assert total["violations"] == 0
-    assert told in " ".join(PAGE.split())
+    assert sentence in " ".join(PAGE.split())
 
 
 @pytest.fixture

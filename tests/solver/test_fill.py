@@ -9,9 +9,10 @@ import torch
 
 from elasticgnn import ElasticPenalty, Graph
 from elasticgnn.graph import grid_graph
-from elasticgnn.solver import fill, minimise
-from elasticgnn.solver.fill import FactorTooLargeError, check_pattern
-from elasticgnn.solver.pattern import Pattern
+from elasticgnn.solver import minimise
+from elasticgnn.solver.linear_algebra import fill
+from elasticgnn.solver.linear_algebra.fill import FactorTooLargeError, check_pattern
+from elasticgnn.solver.linear_algebra.pattern import Pattern
 
 WORDS = "the factors of its system would take more than"
 PENALTY = ElasticPenalty(0.5, 0.0)
@@ -110,7 +111,7 @@ class TestLittleMemory:
 @pytest.mark.parametrize("compiled", [True, False])
 def test_every_library_is_asked_for_no_more(compiled, monkeypatch):
     if not compiled:
-        monkeypatch.setattr("elasticgnn.solver.fill.native", None)
+        monkeypatch.setattr("elasticgnn.solver.linear_algebra.fill.native", None)
     small, large = (full_pattern(size) for size in (20, 400))
     check_pattern(small)
     with pytest.raises(FactorTooLargeError):

@@ -8,17 +8,17 @@ from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.kernels import native
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
-from elasticgnn.solver.assembly import NodeSystem, as_rows
-from elasticgnn.solver.factor import (
+from elasticgnn.solver.interior_point.rows import CompiledRows, PlainRows, RowProblem
+from elasticgnn.solver.linear_algebra.assembly import NodeSystem, as_rows
+from elasticgnn.solver.linear_algebra.factor import (
     BandFactor,
     CholeskyFactor,
     LuFactor,
     QdldlFactor,
     SingularSystemError,
 )
-from elasticgnn.solver.instance import build_instance
-from elasticgnn.solver.interior_rows import CompiledRows, PlainRows, RowProblem
-from elasticgnn.solver.trend import trend_operator
+from elasticgnn.solver.problem.instance import build_instance
+from elasticgnn.solver.problem.trend import trend_operator
 from marks import needs_kernels
 from solver_signals import chain, random_graph
 
@@ -99,7 +99,7 @@ def test_an_indefinite_band_is_refused():
 @needs_kernels
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_the_compiled_pattern_is_the_plain_one(order):
-    from elasticgnn.solver.assembly import _plain_terms
+    from elasticgnn.solver.linear_algebra.assembly import _plain_terms
 
     graph = random_graph(0, 30)
     one = system(graph, order, 1)
@@ -136,10 +136,10 @@ def test_a_compiled_step_is_the_plain_one(order, channels):
             rows.scale(mu)
             said += [rows.predict(), rows.correct(0.1 * mu), rows.advance(0.5)]
         states.append((rows, said))
-    (plain, told), (compiled, heard) = states
+    (plain, plain_steps), (compiled, compiled_steps) = states
     assert np.allclose(plain.signal, compiled.signal, rtol=1e-9, atol=1e-12)
     assert np.allclose(plain.flow, compiled.flow, rtol=1e-9, atol=1e-12)
-    for a, b in zip(told, heard, strict=True):
+    for a, b in zip(plain_steps, compiled_steps, strict=True):
         assert np.allclose(_numbers(a), _numbers(b), rtol=1e-8)
 
 

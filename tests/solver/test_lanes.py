@@ -7,11 +7,13 @@ import torch
 from at_work import threads_at_work
 from elasticgnn.graph import grid_graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import halving, lanes, log_grid, minimise, minimise_path, native
-from elasticgnn.solver.instance import build_instance
-from elasticgnn.solver.measure import measure
-from elasticgnn.solver.mesh import loops
-from elasticgnn.solver.reference import PlainAscent
+from elasticgnn.solver import log_grid, minimise, minimise_path
+from elasticgnn.solver.ascent import native
+from elasticgnn.solver.ascent.reference import PlainAscent
+from elasticgnn.solver.certificate.measure import measure
+from elasticgnn.solver.paths import halving, lanes
+from elasticgnn.solver.problem.instance import build_instance
+from elasticgnn.solver.problem.mesh import loops
 from marks import needs_kernels
 from solver_signals import random_graph
 

@@ -20,9 +20,9 @@ from elasticgnn.solver import (
     minimise,
     minimise_path,
 )
-from elasticgnn.solver.instance import build_instance
 from elasticgnn.solver.losses import as_loss
-from elasticgnn.solver.node_terms import Bounds, NodeTerms
+from elasticgnn.solver.problem.instance import build_instance
+from elasticgnn.solver.problem.node_terms import Bounds, NodeTerms
 from solver_signals import chain, random_graph
 
 ALL = (Squared(), Huber(0.7), Quantile(0.3), Logistic(), Poisson())

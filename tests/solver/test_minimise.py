@@ -13,10 +13,12 @@ from at_work import threads_at_work
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import backends, lambda1_max, lanes, minimise, native
-from elasticgnn.solver.instance import build_instance
-from elasticgnn.solver.papc import PaperState, paper_step
-from elasticgnn.solver.threads import ThreadChoice
+from elasticgnn.solver import lambda1_max, minimise
+from elasticgnn.solver.ascent import backends, native
+from elasticgnn.solver.ascent.threads import ThreadChoice
+from elasticgnn.solver.methods.papc import PaperState, paper_step
+from elasticgnn.solver.paths import lanes
+from elasticgnn.solver.problem.instance import build_instance
 from marks import needs_kernels
 from solver_signals import chain, random_graph, steps
 
@@ -167,7 +169,7 @@ def test_steps_are_left_to_the_number_of_threads_that_was_faster(monkeypatch, fa
         runs.append((steps, threads))
         clock[0] += steps * (1.0 if threads == faster else 2.0)
 
-    monkeypatch.setattr("elasticgnn.solver.threads.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("elasticgnn.solver.ascent.threads.time.perf_counter", lambda: clock[0])
     choice = ThreadChoice(2)
     for _ in range(2):
         choice.advance(20, run)
@@ -221,7 +223,7 @@ def test_warm_start_needs_fewer_steps():
     assert warm.steps < cold.steps / 2
 
 
-def test_step_limit_is_told_and_not_hidden():
+def test_step_limit_is_reported_and_not_hidden():
     solution = minimise(
         steps(generator()), chain(120), ElasticPenalty(5.0, 0.0), max_steps=3, method="ascent"
     )
@@ -257,7 +259,7 @@ def test_an_interrupt_ends_the_search_for_the_largest_lambda1(monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("elasticgnn.solver.progress.GapProgress.show", stopped)
+    monkeypatch.setattr("elasticgnn.solver.methods.progress.GapProgress.show", stopped)
     with pytest.raises(KeyboardInterrupt):
         lambda1_max(normal(100, 2), grid_graph(10, 10))
 

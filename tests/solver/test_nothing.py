@@ -6,7 +6,7 @@ import torch
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise, minimise_path
-from elasticgnn.solver.methods import RUN
+from elasticgnn.solver.methods.choice import RUN
 from marks import needs_kernels
 from solver_signals import chain
 

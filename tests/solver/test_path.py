@@ -8,18 +8,18 @@ from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import (
     Path,
+    UncertifiedFoldWarning,
     cross_validate,
     lambda1_max,
     log_grid,
     minimise,
     minimise_path,
     noise_grid,
-    select,
 )
-from elasticgnn.solver.factor import BandFactor
-from elasticgnn.solver.freedom import degrees_of_freedom
-from elasticgnn.solver.lanes import LaneAscent
-from elasticgnn.solver.noise import noise_level
+from elasticgnn.solver.derivative.freedom import degrees_of_freedom
+from elasticgnn.solver.linear_algebra.factor import BandFactor
+from elasticgnn.solver.paths.lanes import LaneAscent
+from elasticgnn.solver.selection.noise import noise_level
 from marks import needs_kernels
 from solver_signals import chain, random_graph, steps
 
@@ -212,7 +212,7 @@ def test_choice_by_held_out_nodes_does_not_depend_on_the_height_of_jumps(jump):
 
 def test_choice_says_when_its_folds_were_not_certified(monkeypatch):
     monkeypatch.setattr(Path, "usable", property(lambda path: False))
-    with pytest.warns(select.UncertifiedFoldWarning, match="not certified"):
+    with pytest.warns(UncertifiedFoldWarning, match="not certified"):
         found = cross_validate(steps(generator()), chain(120), [0.1, 1.0], generator=generator())
     assert not found.certified
 

@@ -9,13 +9,19 @@ import torch
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import Verdict, minimise
-from elasticgnn.solver.cones import build_cones
-from elasticgnn.solver.geometry import Geometry
-from elasticgnn.solver.instance import build_instance
-from elasticgnn.solver.measure import measure
-from elasticgnn.solver.precise import PreciseSystem, twofold_curvature
-from elasticgnn.solver.products import EPS, ExactProducts, PlainProducts
-from elasticgnn.solver.twofold import TwofoldMatrix, over, plus, times, twofold_operator
+from elasticgnn.solver.certificate.measure import measure
+from elasticgnn.solver.certificate.products import EPS, ExactProducts, PlainProducts
+from elasticgnn.solver.interior_point.cones import build_cones
+from elasticgnn.solver.linear_algebra.precise import PreciseSystem, twofold_curvature
+from elasticgnn.solver.linear_algebra.twofold import (
+    TwofoldMatrix,
+    over,
+    plus,
+    times,
+    twofold_operator,
+)
+from elasticgnn.solver.problem.geometry import Geometry
+from elasticgnn.solver.problem.instance import build_instance
 from marks import needs_kernels
 from solver_signals import chain
 

@@ -8,16 +8,17 @@ import torch
 
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import Logistic, interior, minimise
-from elasticgnn.solver.extras import _bound
-from elasticgnn.solver.geometry import Geometry
-from elasticgnn.solver.instance import build_instance
-from elasticgnn.solver.interior_rows import Optimality
-from elasticgnn.solver.missing import edge_path_bound, laplacian_bound
-from elasticgnn.solver.node_terms import Bounds, NodeTerms
-from elasticgnn.solver.progress import GapProgress
+from elasticgnn.solver import Logistic, minimise
+from elasticgnn.solver.certificate.missing import edge_path_bound, laplacian_bound
+from elasticgnn.solver.interior_point import mehrotra
+from elasticgnn.solver.interior_point.rows import Optimality
+from elasticgnn.solver.methods.progress import GapProgress
+from elasticgnn.solver.problem.extras import _bound
+from elasticgnn.solver.problem.geometry import Geometry
+from elasticgnn.solver.problem.instance import build_instance
+from elasticgnn.solver.problem.node_terms import Bounds, NodeTerms
+from elasticgnn.solver.problem.units import _bounds_move
 from elasticgnn.solver.regressor import ElasticRegressor
-from elasticgnn.solver.units import _bounds_move
 from solver_signals import chain
 
 
@@ -39,7 +40,7 @@ def test_no_signal_of_the_objective_bends_more_than_the_bound(order, lambda1):
 @pytest.mark.parametrize(("gap", "step"), [(np.nan, 0.5), (1.0, 1e-9)])
 def test_an_iteration_that_leads_nowhere_ends_at_once(monkeypatch, gap, step):
     nowhere = (Optimality(1.0, gap, 0.0, 0.0), step, 0.1)
-    monkeypatch.setattr(interior, "_step", lambda *_: nowhere)
+    monkeypatch.setattr(mehrotra, "_step", lambda *_: nowhere)
     graph, x = grid_graph(5, 5, normalization="none"), normal(25, 1)
     found = minimise(x, graph, ElasticPenalty(0.3, 0.0), order=1, method="interior")
     assert found.steps == 1

@@ -8,14 +8,15 @@ import torch
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty, certify
-from elasticgnn.solver import Verdict, minimise, native
-from elasticgnn.solver.flatten import component_means
-from elasticgnn.solver.found import judged
-from elasticgnn.solver.instance import build_instance
-from elasticgnn.solver.measure import measure, project_flow
-from elasticgnn.solver.methods import Choice
-from elasticgnn.solver.outcome import Outcome
-from elasticgnn.solver.units import prepare
+from elasticgnn.solver import Verdict, minimise
+from elasticgnn.solver.ascent import native
+from elasticgnn.solver.certificate.found import judged
+from elasticgnn.solver.certificate.measure import measure, project_flow
+from elasticgnn.solver.methods.choice import Choice
+from elasticgnn.solver.methods.outcome import Outcome
+from elasticgnn.solver.pieces.flatten import component_means
+from elasticgnn.solver.problem.instance import build_instance
+from elasticgnn.solver.problem.units import prepare
 from marks import needs_kernels
 from solver_signals import chain, random_graph, steps
 

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from elasticgnn.graph import grid_graph
-from elasticgnn.solver.factor import CholeskyFactor, LuFactor, QdldlFactor, SingularSystemError
-from elasticgnn.solver.geometry import Geometry
-from elasticgnn.solver.pattern import Pattern
+from elasticgnn.solver.linear_algebra.factor import (
+    CholeskyFactor,
+    LuFactor,
+    QdldlFactor,
+    SingularSystemError,
+)
+from elasticgnn.solver.linear_algebra.pattern import Pattern
+from elasticgnn.solver.problem.geometry import Geometry
 from marks import needs_kernels
 from solver_signals import chain, random_graph
 

@@ -6,7 +6,7 @@ import torch
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import cross_validate, minimise, minimise_path, noise_grid
-from elasticgnn.solver.trend import is_chain
+from elasticgnn.solver.problem.trend import is_chain
 from solver_signals import chain
 
 

@@ -1,4 +1,4 @@
-"""Callbacks are told what training, studies and the solver measure; the writers' files say it."""
+"""Callbacks get what training, studies and the solver measure; the writers' files say it."""
 
 import pytest
 import torch
@@ -53,7 +53,7 @@ def test_a_study_tells_every_training(tmp_path):
     assert {values["test"] for *_, values in notes} >= {run.test for run in result.runs}
 
 
-def test_tensorboard_reads_back_what_was_told(tmp_path):
+def test_tensorboard_reads_back_what_was_logged(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     notes = Notes()
@@ -62,12 +62,12 @@ def test_tensorboard_reads_back_what_was_told(tmp_path):
     read = EventAccumulator(str(tmp_path / "fit")).Reload()
     assert sorted(read.Tags()["scalars"]) == sorted(notes[0][2])
     stored = [(event.step, event.value) for event in read.Scalars("val_loss")]
-    told = [(step, pytest.approx(values["val_loss"])) for _, step, values in notes]
-    assert stored == told
+    logged = [(step, pytest.approx(values["val_loss"])) for _, step, values in notes]
+    assert stored == logged
 
 
 @pytest.mark.filterwarnings("ignore")  # MLflow's own imports and its store warn about themselves
-def test_mlflow_reads_back_what_was_told(tmp_path):
+def test_mlflow_reads_back_what_was_logged(tmp_path):
     from mlflow.tracking import MlflowClient
 
     uri, notes = f"sqlite:///{tmp_path}/mlflow.db", Notes()

@@ -10,12 +10,12 @@ import torch
 from elasticgnn.data.synthetic import block_model
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainedModel, make_model, trained_on, tune
-from elasticgnn.training.ensemble import Ensemble, count_members
 from elasticgnn.training.tuning import bagging
 from elasticgnn.training.tuning.candidates import PLAN, Candidate
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.outcome import Outcome
+from elasticgnn.training.wrappers.ensemble import Ensemble, count_members
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_an_ensemble_comes_back_from_its_file(task, tmp_path):
 def test_a_file_with_another_number_of_members_is_refused(task, tmp_path, monkeypatch):
     trained = trained_on(task, Ensemble(pair(task, "sage")), ModelSettings("sage"))
     path = tmp_path / "both.safetensors"
-    from elasticgnn.training import model_file
+    from elasticgnn.training.model import file as model_file
 
     monkeypatch.setattr(model_file, "check_described", lambda trained: None)
     monkeypatch.setattr(model_file, "count_members", lambda model: 10**6)

@@ -9,7 +9,7 @@ from elasticgnn.data import NodeTask, block_model
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import explain, explain_number, make_model, trained_on
-from elasticgnn.training.preparation import fit_preparation
+from elasticgnn.training.model.preparation import fit_preparation
 
 
 def planted() -> NodeTask:
@@ -62,7 +62,7 @@ def test_the_feature_that_decided_is_found():
 @pytest.mark.parametrize("name", ["elastic", "appnp", "gcn", "sage", "gat", "mlp"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_effects_are_those_on_the_whole_graph(name, sparse):
-    """The scene leaves out what cannot be heard, and nothing else."""
+    """The scene leaves out what cannot reach the node, and nothing else."""
     from elasticgnn.features import SparseFeatures
 
     generator = torch.Generator().manual_seed(1)

@@ -12,8 +12,8 @@ from elasticgnn.features.dropout import RowNoise
 from elasticgnn.nn import MLP, SGC, ModelSettings
 from elasticgnn.nn.field import Field
 from elasticgnn.training import TrainingPlan, fit, make_model
-from elasticgnn.training.field_training import FieldInputs, has_field
 from elasticgnn.training.fit import fit_lean
+from elasticgnn.training.loop.field import FieldInputs, has_field
 
 PLAN = TrainingPlan(0.02, 5e-4, epochs=25, patience=10, ties="first")
 

@@ -8,9 +8,9 @@ import torch
 from elasticgnn.data import Split
 from elasticgnn.nn import MODEL_NAMES, ElasticGNN, ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model
-from elasticgnn.training.loop import accuracy, fit_by_autograd
+from elasticgnn.training.loop.autograd import accuracy, fit_by_autograd
+from elasticgnn.training.loop.record import EpochResult, Record
 from elasticgnn.training.population.single import can_fuse, fit_fused
-from elasticgnn.training.record import EpochResult, Record
 from training_task import small_split, small_task
 
 TASK, SPLIT = small_task(), small_split(small_task())

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from attack.small_task import planted_task
-from elasticgnn.training.forward import forward_on
+from elasticgnn.training.loop.forward import forward_on
 
 
 class Needy(nn.Module):

@@ -94,7 +94,7 @@ def test_sets_and_probabilities_are_true_of_the_saved_model_over_many_draws():
     [
         (RANDOM, FOREVER, 4 * 4, 0.94),
         (RANDOM, 0.0, 0, 1.0),
-        (Splitting(groups="family"), FOREVER, 4, 0.6),  # a piece is told by the rest of its group
+        (Splitting(groups="family"), FOREVER, 4, 0.6),  # the rest of a group predicts a piece
     ],
 )
 def test_models_that_calibrate_know_nearly_as_many_labels_as_the_saved_one(
@@ -115,7 +115,7 @@ def test_models_that_calibrate_know_nearly_as_many_labels_as_the_saved_one(
 
 
 def test_each_node_is_asked_of_a_model_that_has_not_seen_it():
-    """A node whose class is told twice as loud as all others would be found at once."""
+    """A model that had seen a node would know its class: no edge and no feature gives it away."""
     task, _ = weakly_joined(0, n=400, known=200)
     lonely = Graph.from_edge_index(torch.tensor([[0], [1]]), 400, undirected=True)
     judges, best = judged(replace(task, graph=lonely))

@@ -13,12 +13,12 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainedModel, explain, trained_on, tune
-from elasticgnn.training.ensemble import construct_members, count_members
-from elasticgnn.training.hops import OnHops, hop_features, hop_width, hops_within
-from elasticgnn.training.model_file import load_model, save_model
+from elasticgnn.training.model.file import load_model, save_model
 from elasticgnn.training.tuning.closed_form import LOGISTIC, LOGISTIC_HOPS, number_candidates
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
+from elasticgnn.training.wrappers.ensemble import construct_members, count_members
+from elasticgnn.training.wrappers.hops import OnHops, hop_features, hop_width, hops_within
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training import TrainedModel
-from elasticgnn.training.model_file import FORMAT, digest
+from elasticgnn.training.model.file import FORMAT, digest
 from memory import forget_peak, peak
 
 MEGABYTE = 1 << 20

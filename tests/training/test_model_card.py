@@ -7,7 +7,7 @@ import torch
 
 from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training import TrainedModel, trained_on
-from elasticgnn.training.model_card import export_folder, model_card
+from elasticgnn.training.model.card import export_folder, model_card
 from training_task import small_task
 
 

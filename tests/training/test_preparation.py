@@ -6,6 +6,7 @@ import torch
 from elasticgnn.data import read_task
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainedModel, make_model, trained_on
+from elasticgnn.training.model.known_classes import as_fed
 
 EDGES = "source,target\na,b\nb,c\nc,d\n"
 TRAINING = "id,size,city\na,1,Rome\nb,,Bonn\nc,3,Rome\nd,8,Oslo\n"
@@ -67,3 +68,19 @@ def test_columns_of_another_kind_are_refused(trained, tmp_path, features, messag
     task = read(tmp_path, features)
     with pytest.raises(ValueError, match=message):
         trained.prepared(task)
+
+
+def test_a_model_of_a_file_is_fed_by_its_own_preparation(trained, tmp_path):
+    task = read(tmp_path, TRAINING.replace("8", "80"))
+    for own in (True, False):
+        fed = as_fed(task, trained, own=own)
+        assert fed.features.tolist() == trained.prepared(task).features.tolist()
+        assert fed.class_names == ("x", "y")
+
+
+def test_a_new_model_is_fed_own_files_prepared_and_data_sets_as_they_are(trained, tmp_path):
+    task = read(tmp_path, TRAINING)
+    assert as_fed(task, None, own=False) is task
+    sizes = as_fed(task, None, own=True).features[:, 0]
+    assert abs(float(sizes.mean())) < 1e-6
+    assert abs(float(sizes.std(correction=0)) - 1) < 1e-6

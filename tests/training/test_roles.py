@@ -8,8 +8,8 @@ import torch
 from elasticgnn.data import block_model
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import make_model, trained_on
-from elasticgnn.training.known_classes import with_known_classes
-from elasticgnn.training.roles import node_roles
+from elasticgnn.training.model.known_classes import with_known_classes
+from elasticgnn.training.model.roles import node_roles
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_roles_go_by_id_whatever_the_order(task):
     assert node_roles(trained, turned) == expected
 
 
-def test_roles_by_number_are_told_of_the_same_data_only(task):
+def test_roles_by_number_are_given_for_the_same_data_only(task):
     split = {"train": [0], "val": [1], "test": []}
     trained = model_of(task, {"split": split, "split_by_id": False})
     assert node_roles(trained, task)[:3] == ["trained on", "held out", "unknown"]

@@ -95,12 +95,12 @@ class Drawn:
 
 
 def test_every_round_tells_the_best_so_far():
-    told, division = [], SimpleNamespace(folds=(0, 1, 2))
+    best_so_far, division = [], SimpleNamespace(folds=(0, 1, 2))
     rng = np.random.default_rng(0)
-    found = search(Drawn(), division, 600.0, rng, lambda rounds, best: told.append(best))
-    assert len(told) > 3
-    assert told == sorted(told)
-    assert told[-1] == max(outcome.mean for outcome in found)
+    found = search(Drawn(), division, 600.0, rng, lambda rounds, best: best_so_far.append(best))
+    assert len(best_so_far) > 3
+    assert best_so_far == sorted(best_so_far)
+    assert best_so_far[-1] == max(outcome.mean for outcome in found)
 
 
 def test_an_outcome_in_two_parts_is_that_of_all_folds():

@@ -11,11 +11,11 @@ import torch
 
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import ElasticGNNClassifier, ElasticGNNRegressor, TrainingPlan, tune
-from elasticgnn.training.known_columns import missing_column, unknown_columns
-from elasticgnn.training.objective import class_weights
-from elasticgnn.training.prediction import Prediction, tempered
-from elasticgnn.training.selection_split import selection_split
-from elasticgnn.training.trained_model import unlike_training
+from elasticgnn.training.loop.objective import class_weights
+from elasticgnn.training.model.known_columns import missing_column, unknown_columns
+from elasticgnn.training.model.trained_model import unlike_training
+from elasticgnn.training.prediction.predict import Prediction, tempered
+from elasticgnn.training.splits.selection import selection_split
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.calibration import SetSizes, cooled, fit_calibration, set_sizes
 from elasticgnn.training.tuning.candidates import Candidate
@@ -112,7 +112,7 @@ def test_estimators_take_as_long_as_the_function():
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_columns_without_names_are_told_where_they_are_ones_own(made):
+def test_columns_without_names_are_noted_where_they_are_ones_own(made):
     trained = SimpleNamespace(facts={}, feature_names=("age", "size"))
     graph = SimpleNamespace(is_unweighted=True)
     task = SimpleNamespace(graph=graph, feature_names=None, made_features=made)

@@ -7,7 +7,7 @@ import torch
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.graph import Graph
 from elasticgnn.training import Splitting, TrainingPlan, fit, make_model
-from elasticgnn.training.own_splits import own_splits
+from elasticgnn.training.splits.own import own_splits
 from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.metrics import calibration_error

@@ -212,7 +212,7 @@ def test_the_winner_keeps_what_a_page_about_it_shows(without_features, tmp_path)
 
 
 def test_curves_are_thinned_and_leave_out_what_was_not_measured():
-    from elasticgnn.training.history import History
+    from elasticgnn.training.loop.history import History
 
     loss = tuple(float(k) for k in range(250))
     nothing = (float("nan"),) * 250

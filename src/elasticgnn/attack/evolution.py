@@ -15,16 +15,15 @@ from torch import Tensor
 from elasticgnn.attack.archive import Archive, no_keys
 from elasticgnn.attack.constraints import Constraints
 from elasticgnn.attack.exchange import exchange, try_pairs
+from elasticgnn.attack.generation import Generation, Keys, Mask
 from elasticgnn.attack.many_graphs import Predictor
 from elasticgnn.graph import Graph
 from elasticgnn.operator.flipped import FlipLists
 
-Keys = NDArray[np.int64]  # (individuals, flips): tail * n + head
 ARCHIVED = 0.85  # of the new pairs come from the archive
 FIRST = 10  # times the usual number of pairs are tried at the start
 TRIES = 500  # to replace pairs that are not allowed
 BUSY = 0.1  # as likely to mutate as a pair that seems to do nothing is a pair that hit something
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -79,29 +78,6 @@ class AttackProblem:
     nodes: Tensor
     labels: Tensor
     predict: Predictor
-
-
-@dataclass(eq=False)
-class Generation:
-    """Individuals, and which attacked nodes each leaves correct (individuals, nodes)."""
-
-    keys: Keys
-    correct: Mask
-
-    @property
-    def num_correct(self) -> NDArray[np.int64]:
-        """Attacked nodes still correct: what evolution lowers."""
-        return self.correct.sum(1)
-
-    def with_parents(self, parents: "Generation") -> "Generation":
-        """Both, this one first: of equals the children stay, so that a population drifts on."""
-        keys = np.concatenate((self.keys, parents.keys))
-        return Generation(keys, np.concatenate((self.correct, parents.correct)))
-
-    def best_of(self, count: int) -> "Generation":
-        """The fittest `count`; of equals the first."""
-        order = np.argsort(self.num_correct, kind="stable")[:count]
-        return Generation(self.keys[order], self.correct[order])
 
 
 class Evolution:

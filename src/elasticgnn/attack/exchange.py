@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from elasticgnn.attack.evolution import Evolution, Generation
+    from elasticgnn.attack.evolution import Evolution
+    from elasticgnn.attack.generation import Generation
 
 Keys = NDArray[np.int64]
 Counts = NDArray[np.int64]

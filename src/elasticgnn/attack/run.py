@@ -103,17 +103,16 @@ def attack(
     seed, flips = generator.initial_seed(), budget.flips(task.graph)
     if isinstance(chosen, Constraints):
         found = Flips(DRAWS[method](task, flips, chosen, generator), ())
+    elif victim is None:
+        raise ValueError(f"victim must be a trained model for method {method!r}, got None")
     else:
-        if victim is None:
-            raise ValueError(f"victim must be a trained model for method {method!r}, got None")
         nodes = split.test if targets is None else targets
         if isinstance(chosen, EvolutionSettings):
             found = run_evolution(task, nodes, flips, chosen, victim, generator, progress)
         else:
             aimed = Victim(victim, task, nodes, loss=chosen.loss)
-            found = run_gradient_attack(
-                method, Search(aimed, flips, chosen, generator, None, progress), split
-            )
+            aimed_search = Search(aimed, flips, chosen, generator, None, progress)
+            found = run_gradient_attack(method, aimed_search, split)
     return Perturbation(
         pairs=found.pairs,
         fingerprint=task.graph.fingerprint,

@@ -12,7 +12,7 @@ from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.operator import elastic_state
-from elasticgnn.training.forward import forward_on
+from elasticgnn.training.loop.forward import forward_on
 
 # The difference is informative on every attacked graph; what the ends are said to be helps where
 # the network is right about them, and misleads where the attack has won (docs/attacks.md).

@@ -11,7 +11,7 @@ from elasticgnn.attack.losses import find_loss
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
-from elasticgnn.training.forward import forward_on
+from elasticgnn.training.loop.forward import forward_on
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,12 @@ from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say, say_notes
 
 if TYPE_CHECKING:
-    import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from elasticgnn.attack import Constraints, Perturbation
     from elasticgnn.attack.run import Settings
-    from elasticgnn.data import NodeTask, Split
+    from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
-    from elasticgnn.training import TrainedModel
 
 
 def register(app: typer.Typer) -> None:
@@ -80,11 +78,15 @@ def attack_command(
     import torch
 
     from elasticgnn.attack import AttackBudget, Constraints, attack
+    from elasticgnn.attack.evaluation import fixed_or_drawn, trained_victim
+    from elasticgnn.attack.methods import VICTIM_METHODS
     from elasticgnn.attack.perturbation import component_task
     from elasticgnn.cli.attack_options import check_concerned, with_effort
     from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read, without_weights
     from elasticgnn.files import check_output
+    from elasticgnn.nn import ModelSettings
     from elasticgnn.training import TrainedModel
+    from elasticgnn.training.model.known_classes import as_fed
 
     check_concerned(context, method)
     if output is not None:
@@ -103,11 +105,13 @@ def attack_command(
     options = with_gradient_options(options, around=around, poison=poison)
     options = with_effort(options, attack_epochs, restarts, generations)
     generator = torch.Generator().manual_seed(seed)
-    split = attack_split(task, generator)
+    split = fixed_or_drawn(task, generator)
     strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
-    model = (
-        known.model if known else trained_victim(method, victim, task, split, generator, strength)
-    )
+    model = known.model if known else None
+    if model is None and method in VICTIM_METHODS:
+        kind: Any = victim  # ModelSettings refuses unknown names
+        named = ModelSettings(kind, lambda1=strength, lambda2=strength)
+        model = trained_victim(named, task, split, generator)
     budget = AttackBudget(rate=rate, edges=count)
     found = attack(
         task,
@@ -162,16 +166,6 @@ def is_file_of(method: str, victim: str) -> bool:
     return method in VICTIM_METHODS and Path(victim).is_file()
 
 
-def as_fed(task: NodeTask, victim: TrainedModel | None, *, own: bool) -> NodeTask:
-    """The task as the model of a file is fed, or as `train` would feed own files to a model."""
-    from elasticgnn.training.known_classes import as_trained
-    from elasticgnn.training.preparation import prepared_own
-
-    if victim is None:
-        return prepared_own(task)[0] if own else task
-    return as_trained(victim, task)
-
-
 def left_out(whole: NodeTask, part: NodeTask) -> list[str]:
     """A note on nodes beside the largest component."""
     if part.num_nodes == whole.num_nodes:
@@ -185,7 +179,7 @@ def read_targets(text: str | None, task: NodeTask, method: str, *, by_id: bool) 
     import torch
 
     from elasticgnn.attack.methods import VICTIM_METHODS
-    from elasticgnn.training.known_columns import node_names
+    from elasticgnn.training.model.known_columns import node_names
 
     if text is None:
         return None
@@ -213,40 +207,6 @@ def with_gradient_options(
     if not isinstance(options, GradientSettings):
         raise ValueError(f"--around and --poison must be given to {GRADIENT_METHODS} only")
     return replace(options, around_targets=around, poisoning=Retraining() if poison else None)
-
-
-def attack_split(task: NodeTask, generator: torch.Generator) -> Split:
-    """The task's fixed split, else 10/10/80: the setting of the robustness literature."""
-    from elasticgnn.data import share_split
-
-    return (
-        task.split
-        if task.split_rule == "fixed" and task.split
-        else share_split(task.labels, generator)
-    )
-
-
-def trained_victim(
-    method: str,
-    name: str,
-    task: NodeTask,
-    split: Split,
-    generator: torch.Generator,
-    strength: float,
-) -> nn.Module | None:
-    """The named model trained on the clean graph, with both lambdas of `strength`."""
-    from elasticgnn.attack.methods import VICTIM_METHODS
-
-    if method not in VICTIM_METHODS:
-        return None
-    from elasticgnn.nn import ModelSettings
-    from elasticgnn.training import TrainingPlan, fit, make_model
-
-    kind: Any = name  # ModelSettings refuses unknown names
-    settings = ModelSettings(kind, lambda1=strength, lambda2=strength)
-    model = make_model(settings, task, generator)
-    fit(model, task, split, TrainingPlan(epochs=200, ties="first"), generator)
-    return model
 
 
 def progress_line(total: int, *, shown: bool) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from elasticgnn.certify import Certificate
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.training import TrainedModel
 
 
 COLUMNS = ("node", "class", "lower", "upper", "additions", "deletions")
@@ -64,22 +65,14 @@ def certify_command(
     """
     import numpy as np
 
-    from elasticgnn.attack.many_graphs import predictor
     from elasticgnn.certify import SparseNoise, certify, count_votes
-    from elasticgnn.certify.votes import denoising_predictor
     from elasticgnn.files import check_output
     from elasticgnn.training import TrainedModel
-    from elasticgnn.training.known_classes import as_trained
-    from elasticgnn.training.roles import judged_nodes
+    from elasticgnn.training.model.known_classes import as_trained
+    from elasticgnn.training.model.roles import judged_nodes
 
     noise = SparseNoise(p_plus, p_minus)
-    if samples < 1 or radius < 0 or not 0 < alpha < 1:
-        raise ValueError(
-            "samples must be >= 1, radius >= 0 and alpha in (0, 1), "
-            f"got {samples}, {radius}, {alpha}"
-        )
-    if denoise is not None and not 0 <= denoise <= 1:
-        raise ValueError(f"denoise must be in [0, 1], got {denoise}")
+    check_numbers(samples, radius, alpha, denoise)
     if output is not None:
         check_output(output, inputs=(model, data, features, labels))
     trained = TrainedModel.load(model)
@@ -88,12 +81,7 @@ def certify_command(
     if len(nodes) == 0:
         raise ValueError("labels must name the class of some nodes, got none (use --labels)")
     say_notes(task.notes)
-    offset = trained.logit_offset
-    predict = (
-        predictor(trained.model, task, offset)
-        if denoise is None
-        else denoising_predictor(trained.model, task, denoise, offset)
-    )
+    predict = voter(trained, task, denoise)
     began = time.perf_counter()
     votes = count_votes(
         predict, task, noise, samples, np.random.default_rng(seed), progress=line(samples, as_json)
@@ -105,6 +93,27 @@ def certify_command(
         write(output, known, task, radius)
         facts["saved"] = str(output)
     report(facts, as_json)
+
+
+def check_numbers(samples: int, radius: int, alpha: float, denoise: float | None) -> None:
+    """Refuses numbers that no certificate has."""
+    if samples < 1 or radius < 0 or not 0 < alpha < 1:
+        raise ValueError(
+            "samples must be >= 1, radius >= 0 and alpha in (0, 1), "
+            f"got {samples}, {radius}, {alpha}"
+        )
+    if denoise is not None and not 0 <= denoise <= 1:
+        raise ValueError(f"denoise must be in [0, 1], got {denoise}")
+
+
+def voter(trained: TrainedModel, task: NodeTask, denoise: float | None) -> Any:
+    """What the model answers on many graphs, each without its doubtful edges if asked for."""
+    from elasticgnn.attack.many_graphs import predictor
+    from elasticgnn.certify.votes import denoising_predictor
+
+    if denoise is None:
+        return predictor(trained.model, task, trained.logit_offset)
+    return denoising_predictor(trained.model, task, denoise, trained.logit_offset)
 
 
 def describe(
@@ -135,7 +144,7 @@ def describe(
 def write(path: Path, known: Certificate, task: NodeTask, radius: int) -> None:
     """One row per node: its class, the bounds, and the largest certified radii (-1: none)."""
     from elasticgnn.files import csv_text, write_whole
-    from elasticgnn.training.known_columns import node_names
+    from elasticgnn.training.model.known_columns import node_names
 
     added, removed = known.radii(radius)
     rows = []

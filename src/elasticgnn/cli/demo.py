@@ -17,7 +17,7 @@ from elasticgnn.extras import optional_imports
 
 if TYPE_CHECKING:
     from elasticgnn.demo.trainings import Cell, Outcome
-    from elasticgnn.training.summary import Summary
+    from elasticgnn.training.repeats.summary import Summary
 
 TITLES = {
     "random": "Cora, wrong edges added at random; {runs} random splits",

@@ -113,7 +113,7 @@ def denoise(
     if solution.interrupted:  # the point at which the solver was stopped was not asked for
         raise KeyboardInterrupt
     _write(target, source, solution, plot, graph)
-    _tell(solution, why, lambda2, target, as_json)
+    _report(solution, why, lambda2, target, as_json)
     raise typer.Exit(exit_code(solution.verdict))
 
 
@@ -223,17 +223,22 @@ def _write(
         plot_signal(plot, source, value, graph)
 
 
-def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json: bool) -> None:
-    empty, pieces = solution.num_empty, solution.num_pieces()
-    if not as_json:
-        say(solution.summary())
-        say(f"{why}; lambda2 {lambda2:.6g}")
-        say(_shape_in_words(solution, pieces))
-        if empty:
-            say(f"{empty} nodes lie in components without any value and stay empty")
-        say(f"written to {target}")
+def _report(solution: "Solution", why: str, lambda2: float, target: Path, as_json: bool) -> None:
+    if as_json:
+        facts = _facts(solution, why, lambda2) | {"output": str(target)}
+        json.dump({name: _in_json(fact) for name, fact in facts.items()}, sys.stdout)
+        say()
         return
-    facts: dict[str, Any] = {
+    say(solution.summary())
+    say(f"{why}; lambda2 {lambda2:.6g}")
+    say(_shape_in_words(solution, solution.num_pieces()))
+    if solution.num_empty:
+        say(f"{solution.num_empty} nodes lie in components without any value and stay empty")
+    say(f"written to {target}")
+
+
+def _facts(solution: "Solution", why: str, lambda2: float) -> dict[str, Any]:
+    return {
         "certified": solution.certified,
         "verdict": str(solution.verdict),
         "method": solution.method,
@@ -248,14 +253,11 @@ def _tell(solution: "Solution", why: str, lambda2: float, target: Path, as_json:
         "lambda1_because": why,
         "lambda2": lambda2,
         "loss": repr(solution.loss),
-        "pieces": pieces,
+        "pieces": solution.num_pieces(),
         "nodes": solution.graph.num_nodes,
         "edges": solution.graph.num_edges,
-        "nodes_left_empty": empty,
-        "output": str(target),
+        "nodes_left_empty": solution.num_empty,
     }
-    json.dump({name: _in_json(fact) for name, fact in facts.items()}, sys.stdout)
-    say()
 
 
 def _held(value: float, solution: "Solution") -> float:

@@ -84,7 +84,7 @@ def explanation_of(
 
 def number_of(task: NodeTask, name: str) -> int:
     """The number of the node with this id."""
-    from elasticgnn.training.known_columns import node_names
+    from elasticgnn.training.model.known_columns import node_names
 
     names = node_names(task)
     if name not in names:

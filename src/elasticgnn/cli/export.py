@@ -28,7 +28,7 @@ def export(
     """
     from elasticgnn.files import check_folder
     from elasticgnn.training import TrainedModel
-    from elasticgnn.training.model_card import export_folder
+    from elasticgnn.training.model.card import export_folder
 
     check_folder(output)
     export_folder(TrainedModel.load(model), output, licence=licence)

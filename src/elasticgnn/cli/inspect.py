@@ -110,7 +110,7 @@ def scored(
     from elasticgnn.attack.number_suspicion import score_number_edges
     from elasticgnn.report.model.findings import suspicion_notes
     from elasticgnn.report.model.number_findings import NOTE
-    from elasticgnn.training.known_classes import with_known_classes
+    from elasticgnn.training.model.known_classes import with_known_classes
 
     if trained.unit is not None:
         read_so = trained.with_known_columns(task).notes

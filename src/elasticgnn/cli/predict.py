@@ -103,7 +103,7 @@ def write_numbers(
 
 def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[dict[str, object]]:
     """One row per node: its number, its role, how far neighbours moved it, and its interval."""
-    from elasticgnn.training.roles import node_roles
+    from elasticgnn.training.model.roles import node_roles
 
     numbers = trained.predict_numbers(task)
     low, high = numbers.interval(trained.half_width(coverage))
@@ -133,7 +133,7 @@ def finite(row: dict[str, object]) -> dict[str, object]:
 
 def table(task: NodeTask, trained: TrainedModel, prediction: Prediction) -> list[dict[str, object]]:
     """One row per node; its role is empty where the model file does not know it."""
-    from elasticgnn.training.roles import node_roles
+    from elasticgnn.training.model.roles import node_roles
 
     names = trained.class_names
     roles = node_roles(trained, task) or [""] * task.num_nodes

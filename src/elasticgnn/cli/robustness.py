@@ -107,22 +107,17 @@ def robustness(
     Example: elasticgnn robustness cora --models elastic,gcn --rates 0.1 --seeds 1 --rows rows/
     """
     from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.cli.attack import as_fed, left_out
+    from elasticgnn.cli.attack import left_out
     from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read, without_weights
-    from elasticgnn.files import check_folder, check_output, check_picture
     from elasticgnn.nn import ModelSettings
     from elasticgnn.robustness import RobustnessPlan, measure_robustness
     from elasticgnn.robustness.page import write_page
     from elasticgnn.robustness.plan import quick
     from elasticgnn.robustness.presence import as_presence
     from elasticgnn.training import TrainingPlan
+    from elasticgnn.training.model.known_classes import as_fed
 
-    if plot is not None:
-        check_picture(plot, "plot")
-    if page is not None:
-        check_output(page, inputs=(edges, features, labels))
-    if rows is not None:
-        check_folder(rows, "rows")
+    check_places(plot, page, rows, (edges, features, labels))
     if public_targets and targets is not None:
         raise ValueError(f"targets must not be given with --public-targets, got {targets}")
     if seeds < 1:
@@ -171,6 +166,20 @@ def contestants(
     if foreign and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # a module beside the caller, as with python -m
     return (*named, *(read_foreign(spec) for spec in foreign))
+
+
+def check_places(
+    plot: Path | None, page: Path | None, rows: Path | None, inputs: tuple[Path | None, ...]
+) -> None:
+    """Refuses files and folders that could not be written, before the work."""
+    from elasticgnn.files import check_folder, check_output, check_picture
+
+    if plot is not None:
+        check_picture(plot, "plot")
+    if page is not None:
+        check_output(page, inputs=inputs)
+    if rows is not None:
+        check_folder(rows, "rows")
 
 
 def stored(plan: RobustnessPlan, task: NodeTask, folder: Path | None) -> Rows:

@@ -32,7 +32,7 @@ def plot_signal(path: Path, source: SignalFile, value: NDArray[np.float64], grap
 
 def check_plot(path: Path, source: SignalFile, graph: Graph) -> None:
     """Refuses a picture that cannot be drawn or written, before the work."""
-    from elasticgnn.solver.trend import is_chain
+    from elasticgnn.solver.problem.trend import is_chain
 
     check_picture(path, "plot")
     if source.image_shape is None and source.positions is None and not is_chain(graph):
@@ -46,7 +46,7 @@ def _draw_chains(
     axes: "Axes", source: SignalFile, value: NDArray[np.float64], graph: Graph
 ) -> None:
     """Values in the order of the chain: dots as given, a line as denoised, one colour a column."""
-    from elasticgnn.solver.trend import chain_order
+    from elasticgnn.solver.problem.trend import chain_order
 
     order = np.concatenate(chain_order(graph))
     for k, name in enumerate(source.columns):

@@ -128,7 +128,7 @@ def train(
     from elasticgnn.files import check_output
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import Splitting, TrainingPlan
-    from elasticgnn.training.own_splits import own_splits
+    from elasticgnn.training.splits.own import own_splits
     from elasticgnn.training.tuning.metrics import is_balanced
     from elasticgnn.training.tuning.splitting import with_untaught
 
@@ -146,9 +146,8 @@ def train(
     )
     weighted = is_balanced(class_weights, metric)
     plan = TrainingPlan(learning_rate, weight_decay, epochs, patience, balanced=weighted)
-    if split is not None and split_column is not None:
-        raise ValueError("--split and --split-column must be given one at a time, got both")
     columns = tuple(name for name in (split_column, groups, time) if name is not None)
+    check_one_split(split, split_column)
     splitting = Splitting(split_column if split is None else split.name, groups, time, folds)
     kind_of_target = check_target(target, edges)
     check_choices(tune, splitting.columns, edges)
@@ -177,9 +176,7 @@ def train(
     task = with_untaught(task, splitting)
     given = [option for option in SETTINGS if is_given(context, option)]
     if task.values is not None:
-        refuse_settings(given, tune)
-        if class_weights == "balanced":
-            raise ValueError("--class-weights must go with classes, got --target number")
+        refuse_settings(given, tune, class_weights)
     if edges is not None and tune == "auto" and not given:
         asked = TuneRequest(minutes, metric, seed, splitting, weighted)
         train_tuned(task, asked, output, page, as_json)
@@ -193,6 +190,12 @@ def train(
     train_given(task, as_given, chosen, output, page, as_json)
 
 
+def check_one_split(split: Path | None, split_column: str | None) -> None:
+    """Refuses two splits at a time."""
+    if split is not None and split_column is not None:
+        raise ValueError("--split and --split-column must be given one at a time, got both")
+
+
 def check_choices(tune: str, columns: tuple[str, ...], edges: Path | None) -> None:
     """Refuses words that --tune does not know, and columns of labels that nothing brings."""
     if tune not in ("auto", "off"):
@@ -201,11 +204,13 @@ def check_choices(tune: str, columns: tuple[str, ...], edges: Path | None) -> No
         raise ValueError(f"--edges must be given with a column of labels, got {columns}")
 
 
-def refuse_settings(given: list[str], tune: str) -> None:
-    """Refuses settings where the labels are numbers, whose models are compared."""
+def refuse_settings(given: list[str], tune: str, class_weights: str) -> None:
+    """Refuses settings where the labels are numbers, whose models are compared, and classes'."""
     if given or tune == "off":
         option = flag(given[0]) if given else "--tune off"
         raise ValueError(f"--target number must be left to compare models, got {option}")
+    if class_weights == "balanced":
+        raise ValueError("--class-weights must go with classes, got --target number")
 
 
 def refuse_unused(context: typer.Context, given: list[str]) -> None:

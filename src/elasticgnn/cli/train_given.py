@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from elasticgnn.data import NodeTask, Split
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import TrainingPlan
-    from elasticgnn.training.repeat import Repeated
+    from elasticgnn.training.repeats.repeat import Repeated
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ def train_given(
     as_json: bool,
 ) -> None:
     """Trains on every split, prints what came out, and writes the best model to `output`."""
-    from elasticgnn.training.preparation import prepared_own
-    from elasticgnn.training.repeat_facts import best_model, describe
+    from elasticgnn.training.model.preparation import prepared_own
+    from elasticgnn.training.repeats.facts import best_model, describe
 
     ready, preparation = prepared_own(task) if asked.own else (task, None)
     repeated = run(ready, asked, splits, shown=not as_json)
@@ -49,7 +49,7 @@ def train_given(
 def run(task: NodeTask, asked: GivenRequest, splits: list[Split], *, shown: bool) -> Repeated:
     """Trains on every split with a progress bar."""
     from elasticgnn.cli.progress import progress_bar
-    from elasticgnn.training.repeat import fit_repeatedly
+    from elasticgnn.training.repeats.repeat import fit_repeatedly
 
     settings, plan = asked.settings, asked.plan
     total = len(splits) * plan.epochs

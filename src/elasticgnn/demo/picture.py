@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from elasticgnn.figures import COLOURS, new_figure, save_figure
 
 if TYPE_CHECKING:
-    from elasticgnn.training.summary import Summary
+    from elasticgnn.training.repeats.summary import Summary
 
 STYLES = {
     "elastic": (COLOURS[0], "o", "-"),

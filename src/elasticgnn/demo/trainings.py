@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from elasticgnn.data import NodeTask, Split
     from elasticgnn.nn import ModelSettings
     from elasticgnn.training import History, TrainingPlan
-    from elasticgnn.training.summary import Summary
+    from elasticgnn.training.repeats.summary import Summary
 
 MODELS = {"elastic": "ElasticGNN", "appnp": "APPNP", "gcn": "GCN", "mlp": "MLP (no graph)"}
 # Shares of the edges that are damaged: wrong ones added at random, or Metattack's flips.
@@ -143,7 +143,7 @@ def train_variants(
 
 def tabulate(results: dict[Cell, Outcome], damage: str) -> dict[str, list[Summary]]:
     """Per model one summary for each share of edges damaged; the MLP has the same for all."""
-    from elasticgnn.training.summary import summarize
+    from elasticgnn.training.repeats.summary import summarize
 
     found = {
         (cell.model, cell.share): outcome.test

@@ -19,7 +19,7 @@ from elasticgnn.extras import optional_imports
 from elasticgnn.files import write_whole
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan
-from elasticgnn.training.record import EpochResult
+from elasticgnn.training.loop.record import EpochResult
 
 FORMAT = "elasticgnn checkpoint 1"
 State = dict[str, Tensor]

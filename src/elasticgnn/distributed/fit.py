@@ -25,7 +25,7 @@ from elasticgnn.distributed.stages import check_settings
 from elasticgnn.features import draw_seed
 from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training import History, TrainedModel, TrainingPlan
-from elasticgnn.training.record import EpochResult, Record
+from elasticgnn.training.loop.record import EpochResult, Record
 
 MOST_LISTED = 1_000_000  # lists of more nodes would outgrow the weights in a model file
 

@@ -56,9 +56,7 @@ def build_local(parts: Sequence[Part], rank_of: Callable[[Array], Array]) -> Loc
         weight = np.concatenate([part.weight for part in parts if part.weight is not None])
     column, halo, halo_rank = number_neighbours(owned, neighbour, rank_of)
     del neighbour
-    is_boundary = np.zeros(len(owned), dtype=bool)
-    is_boundary[np.repeat(np.arange(len(owned)), np.diff(start))[column >= len(owned)]] = True
-    order = np.concatenate([np.flatnonzero(~is_boundary), np.flatnonzero(is_boundary)])
+    order, interior = boundary_last(start, column)
     place = np.empty(len(owned), dtype=np.int64)
     place[order] = np.arange(len(owned))
     start, positions = rows_of(start, order)
@@ -67,7 +65,7 @@ def build_local(parts: Sequence[Part], rank_of: Callable[[Array], Array]) -> Loc
     weight = None if weight is None else weight[positions]
     edge, lead, leads = number_edges(start, column)
     return LocalEdges(
-        interior=int((~is_boundary).sum()),
+        interior=interior,
         nodes=np.concatenate([owned[order], halo]),
         place=place,
         start=start,
@@ -78,6 +76,15 @@ def build_local(parts: Sequence[Part], rank_of: Callable[[Array], Array]) -> Loc
         weight=None if weight is None else weight[leads],
         halo_rank=halo_rank,
     )
+
+
+def boundary_last(start: Array, column: Array) -> tuple[Array, int]:
+    """The owned nodes, those with a neighbour in the halo last, and how many have none."""
+    owned = len(start) - 1
+    is_boundary = np.zeros(owned, dtype=bool)
+    is_boundary[np.repeat(np.arange(owned), np.diff(start))[column >= owned]] = True
+    order = np.concatenate([np.flatnonzero(~is_boundary), np.flatnonzero(is_boundary)])
+    return order, int((~is_boundary).sum())
 
 
 def number_neighbours(

@@ -13,7 +13,7 @@ from elasticgnn.data import NodeTask
 from elasticgnn.distributed.assignment import partition
 from elasticgnn.distributed.part import Part, cut_parts
 from elasticgnn.features import SparseFeatures
-from elasticgnn.training.trained_model import medians
+from elasticgnn.training.model.trained_model import medians
 
 Arrays = dict[str, NDArray[Any]]
 

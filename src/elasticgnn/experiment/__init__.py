@@ -14,5 +14,5 @@ from elasticgnn.experiment.spec_file import load_spec as load_spec
 from elasticgnn.experiment.spec_file import spec_names as spec_names
 from elasticgnn.experiment.storage import storage_url as storage_url
 from elasticgnn.experiment.variant import with_protocol as with_protocol
-from elasticgnn.training.summary import Summary as Summary
-from elasticgnn.training.summary import summarize as summarize
+from elasticgnn.training.repeats.summary import Summary as Summary
+from elasticgnn.training.repeats.summary import summarize as summarize

@@ -25,8 +25,8 @@ from elasticgnn.experiment.tasks import (
 )
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import History, Run, TrainingPlan, fit_population, make_model
-from elasticgnn.training.field_training import FieldInputs
 from elasticgnn.training.fit import fit_lean
+from elasticgnn.training.loop.field import FieldInputs
 
 ELASTIC = ("elastic", "appnp")  # APPNP is the elastic model without lambda1
 

@@ -26,7 +26,7 @@ RULE = (
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """One sentence, and which cells it speaks of."""
 
     study: str
@@ -61,7 +61,7 @@ class Case:
 class Judgement:
     """A sentence with all its cases and what they make of it."""
 
-    claim: Claim
+    claim: PaperClaim
     cases: tuple[Case, ...]
 
     @property
@@ -98,19 +98,19 @@ def verdict_of(held: int, cases: int, needs: str) -> str:
     return "partly" if share >= 0.5 else "not confirmed"
 
 
-def load_claims() -> tuple[Claim, ...]:
+def load_claims() -> tuple[PaperClaim, ...]:
     """The sentences of claims.toml, in the paper's order; one per study that judges it."""
     rows = tomllib.loads(SOURCE.read_text("utf-8"))["claims"]
     return tuple(claim for row in rows for claim in parse_claims(row))
 
 
-def parse_claims(row: dict[str, Any]) -> list[Claim]:
+def parse_claims(row: dict[str, Any]) -> list[PaperClaim]:
     """One `[[claims]]` table, for its study and those it names besides; lists become tuples."""
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
     }
     studies = (values.pop("study"), *values.pop("also", ()))
-    return [Claim(study, **values) for study in studies]
+    return [PaperClaim(study, **values) for study in studies]
 
 
 def judge_all(tables: Sequence[Table]) -> list[Judgement]:
@@ -119,9 +119,9 @@ def judge_all(tables: Sequence[Table]) -> list[Judgement]:
     return [judge(claim, known[claim.study]) for claim in load_claims() if claim.study in known]
 
 
-def judge(claim: Claim, table: Table) -> Judgement:
+def judge(claim: PaperClaim, table: Table) -> Judgement:
     """The cases of `claim` in the records of its study."""
-    kinds: list[tuple[bool, Callable[[Claim, Table], list[Case]]]] = [
+    kinds: list[tuple[bool, Callable[[PaperClaim, Table], list[Case]]]] = [
         (claim.decreasing, decreasing_cases),
         (claim.small_level is not None, gain_cases),
         (claim.to_level is not None, step_cases),
@@ -132,7 +132,7 @@ def judge(claim: Claim, table: Table) -> Judgement:
     return Judgement(claim, tuple(cases(claim, table)))
 
 
-def pair_cases(claim: Claim, table: Table) -> list[Case]:
+def pair_cases(claim: PaperClaim, table: Table) -> list[Case]:
     """One case per row, own model and other model; none where the paper has no number (OOM)."""
     return [
         pair_case(claim, table, table.entry(dataset, level, ours), other)
@@ -144,7 +144,7 @@ def pair_cases(claim: Claim, table: Table) -> list[Case]:
     ]
 
 
-def pair_case(claim: Claim, table: Table, entry: Entry, other: str) -> Case:
+def pair_case(claim: PaperClaim, table: Table, entry: Entry, other: str) -> Case:
     """Whether a model beats another in one cell, and by how much."""
     rival = table.entry(entry.cell.dataset, entry.cell.level, other)
     name = f"{table.cell_title(entry.cell)} - {table.spec.model(other).title}"
@@ -169,7 +169,7 @@ def figure(difference: Summary) -> str:
     return f"{difference.mean:+.2f} ± {difference.margin:.2f} {word(difference)}"
 
 
-def margin_cases(claim: Claim, table: Table) -> list[Case]:
+def margin_cases(claim: PaperClaim, table: Table) -> list[Case]:
     """The paper's margin holds if it lies in the interval of ours."""
     cases = []
     for dataset, margin in claim.margins.items():
@@ -183,7 +183,7 @@ def margin_cases(claim: Claim, table: Table) -> list[Case]:
     return cases
 
 
-def step_cases(claim: Claim, table: Table) -> list[Case]:
+def step_cases(claim: PaperClaim, table: Table) -> list[Case]:
     """The accuracy at the last level against the first, per data set."""
     assert claim.from_level is not None
     assert claim.to_level is not None
@@ -197,7 +197,7 @@ def step_cases(claim: Claim, table: Table) -> list[Case]:
     return cases
 
 
-def gain_cases(claim: Claim, table: Table) -> list[Case]:
+def gain_cases(claim: PaperClaim, table: Table) -> list[Case]:
     """The share of the gain that a few steps have, per data set."""
     levels = (claim.from_level, claim.small_level, claim.to_level)
     cases = []
@@ -212,7 +212,7 @@ def gain_cases(claim: Claim, table: Table) -> list[Case]:
     return cases
 
 
-def decreasing_cases(claim: Claim, table: Table) -> list[Case]:
+def decreasing_cases(claim: PaperClaim, table: Table) -> list[Case]:
     """Whether the objective falls at every step of every run, per data set."""
     cases = []
     for dataset in table.spec.datasets:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from elasticgnn.data import NodeTask
 from elasticgnn.nn import ModelSettings
 from elasticgnn.robustness.contestant import Contestant
-from elasticgnn.training.forward import forward_on
+from elasticgnn.training.loop.forward import forward_on
 
 
 def read_foreign(spec: str) -> Contestant:

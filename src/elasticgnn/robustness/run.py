@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+import torch
 from torch import nn
 
 from elasticgnn.attack import AttackBudget, Perturbation, attack
@@ -54,7 +55,7 @@ def split_of(task: NodeTask, plan: RobustnessPlan, seed: int) -> Split:
     """The published split that goes with public targets, else the task's own or a drawn one."""
     if plan.public_targets:
         return public_targets(task, seed).split
-    return fixed_or_drawn(task, seed)
+    return fixed_or_drawn(task, torch.Generator().manual_seed(seed))
 
 
 def evade(contest: Contest) -> None:

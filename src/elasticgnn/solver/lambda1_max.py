@@ -22,13 +22,13 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.kernels import native
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.flatten import component_means
-from elasticgnn.solver.forest import solve_forest
-from elasticgnn.solver.instance import Array, Instance, build_instance
+from elasticgnn.solver.methods.forest import solve_forest
+from elasticgnn.solver.methods.stopping import Stop
 from elasticgnn.solver.minimise import minimise
+from elasticgnn.solver.pieces.flatten import component_means
+from elasticgnn.solver.problem.instance import Array, Instance, build_instance
+from elasticgnn.solver.problem.units import leading_exponent, prepare
 from elasticgnn.solver.solution import Solution
-from elasticgnn.solver.stopping import Stop
-from elasticgnn.solver.units import leading_exponent, prepare
 
 ROUNDS = 60
 LARGEST = float(np.finfo(np.float64).max)
@@ -75,6 +75,14 @@ def lambda1_max(
     if not 0.25 <= unit <= 4:  # sums of squares of the data leave the range of float64 elsewhere
         found = lambda1_max(x / unit, graph, norm=norm, data_weight=data_weight, rtol=rtol)
         return Lambda1Max(*(unit * one for one in (found.value, found.lower, found.upper)))
+    lower, upper = _bracket(instance, x.detach(), graph, data_weight, rtol)
+    return Lambda1Max(lower if instance.entrywise else upper, lower, upper)
+
+
+def _bracket(
+    instance: Instance, x: Tensor, graph: Graph, data_weight: Tensor | None, rtol: float
+) -> tuple[float, float]:
+    """Ends of an interval that holds lambda1_max: a ratio of some nodes, the load of some flow."""
     source, labels = _source(instance)
     lower, upper = (
         _best_ratio(instance, source, labels, instance.x * instance.scale[:, None]),
@@ -84,11 +92,9 @@ def lambda1_max(
     for _ in range(ROUNDS):
         if lower == 0 or upper <= lower * (1 + rtol):
             break
-        penalty = ElasticPenalty(float(lower), 0.0, norm)
+        penalty = ElasticPenalty(float(lower), 0.0, instance.norm)
         start = minimise(
-            x.detach(),
-            graph,
-            penalty,
+            *(x, graph, penalty),
             data_weight=data_weight,
             rtol=precision,
             start=start,
@@ -103,8 +109,7 @@ def lambda1_max(
         if higher <= lower * (1 + 1e-12):
             precision = max(precision / 10, 1e-15)
         lower = max(lower, higher)
-    upper = max(upper, lower) if lower > 0 else 0.0
-    return Lambda1Max(float(lower if instance.entrywise else upper), float(lower), float(upper))
+    return float(lower), float(max(upper, lower) if lower > 0 else 0.0)
 
 
 def _of_a_forest(instance: Instance) -> Lambda1Max:

@@ -8,15 +8,12 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.extras import Extras
-from elasticgnn.solver.fill import FactorTooLargeError
-from elasticgnn.solver.flatten import constant_fit
-from elasticgnn.solver.found import Found, judged
-from elasticgnn.solver.implicit import attach_gradient
-from elasticgnn.solver.instance import Array, Instance, build_instance
+from elasticgnn.solver.certificate.found import Found, judged
+from elasticgnn.solver.certificate.measure import Measure, Verdict
+from elasticgnn.solver.derivative.implicit import attach_gradient
+from elasticgnn.solver.linear_algebra.fill import FactorTooLargeError
 from elasticgnn.solver.losses import Loss
-from elasticgnn.solver.measure import Measure, Verdict
-from elasticgnn.solver.methods import (
+from elasticgnn.solver.methods.choice import (
     ASKED,
     METHODS,
     RUN,
@@ -26,10 +23,13 @@ from elasticgnn.solver.methods import (
     refusal,
     without_factor,
 )
-from elasticgnn.solver.outcome import Outcome
+from elasticgnn.solver.methods.outcome import Outcome
+from elasticgnn.solver.methods.stopping import Stop
+from elasticgnn.solver.pieces.flatten import constant_fit
+from elasticgnn.solver.problem.extras import Extras
+from elasticgnn.solver.problem.instance import Array, Instance, build_instance
+from elasticgnn.solver.problem.units import Prepared, prepare
 from elasticgnn.solver.solution import Solution
-from elasticgnn.solver.stopping import Stop
-from elasticgnn.solver.units import Prepared, prepare
 from elasticgnn.tracking.callback import Callback
 
 
@@ -68,7 +68,7 @@ def minimise(
     sparsity |F_ik| per entry. `row_strength` (r,) multiplies the penalty of each row, that is of
     each edge (order 1: node); `channel_strength` (d,) multiplies each channel of delta.
     `callback` gets the relative gap at every check, and at the end (tracking).
-    Differentiable in x, lambda1, lambda2 and the graph's weights (solver/implicit.py).
+    Differentiable in x, lambda1, lambda2 and the graph's weights (solver/derivative/implicit.py).
 
     >>> from elasticgnn.solver import minimise
     >>> solution = minimise(x, chain, ElasticPenalty(lambda1=0.3, lambda2=0.0))

@@ -14,9 +14,9 @@ with optional_imports():
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.instance import check_graph
 from elasticgnn.solver.losses import Loss, as_loss
 from elasticgnn.solver.minimise import minimise
+from elasticgnn.solver.problem.instance import check_graph
 from elasticgnn.solver.sample_weights import sample_weights
 from elasticgnn.solver.smoother import chain
 from elasticgnn.solver.solution import Solution

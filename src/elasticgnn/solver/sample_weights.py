@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from elasticgnn.solver.geometry import Array
+from elasticgnn.solver.problem.geometry import Array
 
 
 def sample_weights(given: Any, count: int) -> Array:

@@ -10,12 +10,10 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem.penalties.registry import PENALTIES, penalty_by_name
-from elasticgnn.solver.freedom import freedom_of
-from elasticgnn.solver.geometry import Geometry
-from elasticgnn.solver.instance import Instance
+from elasticgnn.solver.certificate.measure import Verdict
+from elasticgnn.solver.derivative.freedom import freedom_of
 from elasticgnn.solver.losses import Loss, Squared
-from elasticgnn.solver.measure import Verdict
-from elasticgnn.solver.segments import (
+from elasticgnn.solver.pieces.segments import (
     Boundary,
     as_rows,
     boundary_edges,
@@ -26,7 +24,9 @@ from elasticgnn.solver.segments import (
     nearly_equal,
     piece_labels,
 )
-from elasticgnn.solver.spread import usual_rows
+from elasticgnn.solver.pieces.spread import usual_rows
+from elasticgnn.solver.problem.geometry import Geometry
+from elasticgnn.solver.problem.instance import Instance
 
 ROUNDINGS = 8  # of the numbers that a difference is made of
 

@@ -6,9 +6,9 @@ from torch import nn
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import draw_seed
 from elasticgnn.tracking.callback import Callback
-from elasticgnn.training.field_training import FieldInputs, ModelOnField, has_field
-from elasticgnn.training.history import History
-from elasticgnn.training.loop import fit_by_autograd
+from elasticgnn.training.loop.autograd import fit_by_autograd
+from elasticgnn.training.loop.field import FieldInputs, ModelOnField, has_field
+from elasticgnn.training.loop.history import History
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.population.single import can_fuse, fit_fused
 

@@ -71,13 +71,12 @@ class PlainFile:
         which makes a column of numbers one of text.
         """
         with optional_imports():
-            from pyarrow import ArrowException, BufferReader, dictionary, int32, string
+            from pyarrow import ArrowException, BufferReader
             from pyarrow import csv as arrow
 
         names = self.first if has_header else [str(k) for k in range(len(self.first))]
         if len(set(names)) != len(names) or any(name != name.strip() for name in names):
             return None
-        forms = {form for word in MISSING for form in (word, word.upper(), word.title(), "NaN")}
         try:
             table = arrow.read_csv(
                 BufferReader(self.content),
@@ -87,14 +86,7 @@ class PlainFile:
                     block_size=FEW_COLUMNS if len(names) < 8 else MANY_COLUMNS,
                 ),
                 arrow.ParseOptions(delimiter=self.delimiter, newlines_in_values=False),
-                arrow.ConvertOptions(
-                    null_values=sorted(forms) if has_holes else [],
-                    strings_can_be_null=has_holes,
-                    column_types={
-                        **dict.fromkeys(texts, string()),
-                        **dict.fromkeys(coded, dictionary(int32(), string())),
-                    },
-                ),
+                conversion(texts, coded, has_holes=has_holes),
             )
         except (ArrowException, OSError):
             return None
@@ -181,6 +173,25 @@ def first_row(content: bytes, *, comments: bool) -> tuple[int, int]:
         if start == 0:
             return line, len(content)
     return line, start
+
+
+def conversion(
+    texts: Sequence[str], coded: Sequence[str], *, has_holes: bool
+) -> pyarrow.csv.ConvertOptions:
+    """How cells become values; see `PlainFile.table`."""
+    with optional_imports():
+        from pyarrow import csv as arrow
+        from pyarrow import dictionary, int32, string
+
+    forms = {form for word in MISSING for form in (word, word.upper(), word.title(), "NaN")}
+    return arrow.ConvertOptions(
+        null_values=sorted(forms) if has_holes else [],
+        strings_can_be_null=has_holes,
+        column_types={
+            **dict.fromkeys(texts, string()),
+            **dict.fromkeys(coded, dictionary(int32(), string())),
+        },
+    )
 
 
 def has_pyarrow() -> bool:

@@ -79,9 +79,7 @@ def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
     if plain is None:
         return None
     header = tuple(map(plain_name, plain.first))
-    has_header = not all(is_number(cell) or is_missing(cell) for cell in header[1:])
-    if not has_header and header[0].lower() in IDS:
-        has_header = True
+    has_header = looks_like_header(header)
     if has_header and any(is_number(cell) for cell in header):
         return None
     id_column = 0
@@ -102,6 +100,12 @@ def read_typed_features(path: Path, layout: TableLayout) -> FeatureRows | None:
         return None
     table = Table(path, columns.names, [], [])
     return with_notes(found, (*guessed_id(table, id_column, layout.id, IDS),))
+
+
+def looks_like_header(cells: tuple[str, ...]) -> bool:
+    """Whether a first row has a word beside its id, or a usual name of ids."""
+    has_word = not all(is_number(cell) or is_missing(cell) for cell in cells[1:])
+    return has_word or cells[0].lower() in IDS
 
 
 def names_columns(content: pyarrow.Table, header: tuple[str, ...], layout: TableLayout) -> bool:

@@ -57,7 +57,7 @@ def read_task(
     if target not in TARGETS:
         raise ValueError(f"target must be one of {TARGETS}, got {target!r}")
     paths = [None if path is None else Path(path) for path in (edges, features, labels)]
-    refuse_unheard(layout, *paths)
+    refuse_unused(layout, *paths)
     content = read_edges(Path(edges), layout, target, labelled=labels is None)
     if content.edges is None:
         raise ValueError(f"{edges} must hold edges, got none (edge_index or a sparse matrix)")
@@ -69,14 +69,14 @@ def read_task(
     return assemble(content.edges, feature_rows, label_rows, target)
 
 
-def refuse_unheard(
+def refuse_unused(
     layout: TableLayout, edges: Path | None, features: Path | None, labels: Path | None
 ) -> None:
     """Refuses names of columns, and an encoding, that no file is read by."""
     kinds = [None if path is None else table_ending(path) for path in (edges, features, labels)]
     is_table = [kind in TABLES for kind in kinds]
     has_attributes = kinds[0] in ATTRIBUTED
-    heard = {
+    used = {
         "source": is_table[0],
         "target": is_table[0],
         "weight": is_table[0] or has_attributes,
@@ -84,9 +84,9 @@ def refuse_unheard(
         "label": any(is_table[1:]) or (has_attributes and labels is None),
         "encoding": any(kind in DELIMITERS for kind in kinds),
     }
-    for name, is_heard in heard.items():
+    for name, is_used in used.items():
         asked = getattr(layout, name)
-        if asked is not None and not is_heard:
+        if asked is not None and not is_used:
             option = f"--{name}" if name == "encoding" else f"--{name}-column"
             files = ", ".join(str(path) for path in (edges, features, labels) if path is not None)
             raise ValueError(f"{option} must be given with a file that it can be of, got {files}")

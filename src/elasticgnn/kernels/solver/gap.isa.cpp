@@ -1,5 +1,5 @@
 // The float64 side of a check: flow in its ball, its signal, objective, gap and rounding.
-// solver/measure.py states the same in numpy.
+// solver/certificate/measure.py states the same in numpy.
 #include <algorithm>
 #include <cmath>
 

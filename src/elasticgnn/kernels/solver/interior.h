@@ -1,8 +1,8 @@
 // What the interior point method's loops read and write: bare addresses, no code.
 //
-// solver/cones.py has the formulas. Row r of K has the difference u, the flow v with |v| < radius,
-// and tau > |u| at the barrier's minimum; its scaling of Nesterov and Todd is theta times the
-// hyperbolic rotation of the unit vector (w0, w1).
+// interior_point/cones.py has the formulas. Row r of K has the difference u, the flow v with
+// |v| < radius, and tau > |u| at the barrier's minimum; its scaling of Nesterov and Todd is theta
+// times the hyperbolic rotation of the unit vector (w0, w1).
 #pragma once
 
 #include <cstdint>

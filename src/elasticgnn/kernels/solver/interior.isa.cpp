@@ -1,4 +1,4 @@
-// One step of the interior point method, apart from the factorisation (solver/interior.py).
+// One step of the interior point method, apart from the factorisation (interior_point/mehrotra.py).
 // solver/interior_plain.py states the same in numpy. One thread.
 #include <algorithm>
 #include <cmath>

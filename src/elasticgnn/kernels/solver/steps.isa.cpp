@@ -1,4 +1,4 @@
-// Accelerated projection on the folded dual; solver/reference.py states the same in numpy.
+// Accelerated projection on the folded dual; solver/ascent/reference.py states the same in numpy.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from elasticgnn.report.model.findings import ModelFindings
-from elasticgnn.training.roles import HELD_OUT
+from elasticgnn.training.model.roles import HELD_OUT
 from elasticgnn.training.tuning.judge import class_report, measures
 from elasticgnn.training.tuning.metrics import SHARES, calibration_error, interval, score
 

@@ -10,9 +10,9 @@ from elasticgnn.data import NodeTask
 from elasticgnn.data.homophily import homophily
 from elasticgnn.nn import ElasticGNN
 from elasticgnn.training import Prediction, TrainedModel
-from elasticgnn.training.ensemble import count_members
-from elasticgnn.training.known_classes import with_known_classes
-from elasticgnn.training.roles import node_roles
+from elasticgnn.training.model.known_classes import with_known_classes
+from elasticgnn.training.model.roles import node_roles
+from elasticgnn.training.wrappers.ensemble import count_members
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from elasticgnn.extras import optional_imports
 from elasticgnn.figures import literal, new_figure, save_figure
-from elasticgnn.training.explanation import Explanation, NumberExplanation
+from elasticgnn.training.prediction.explanation import Explanation, NumberExplanation
 
 FOR, AGAINST = "#2459a8", "#c0392b"
 CLASSES = ("#3b7dd8", "#e08a1e", "#2f9e58", "#d64550", "#9a5fd0", "#17a2b8", "#b5651d", "#c04c9d")

@@ -14,8 +14,8 @@ from elasticgnn.attack.number_suspicion import NumberEdgeScores, score_number_ed
 from elasticgnn.data import NodeTask
 from elasticgnn.report.model.evidence import of_any_board
 from elasticgnn.training import TrainedModel
-from elasticgnn.training.prediction import NumberPrediction
-from elasticgnn.training.roles import node_roles
+from elasticgnn.training.model.roles import node_roles
+from elasticgnn.training.prediction.predict import NumberPrediction
 
 COVERAGE = 0.9
 NOTE = (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.report.model.layout import layout
 from elasticgnn.report.model.number_findings import NumberFindings
-from elasticgnn.training.roles import HELD_OUT, TRAINED
+from elasticgnn.training.model.roles import HELD_OUT, TRAINED
 
 WHOLE_NODES, WHOLE_EDGES = 20_000, 60_000  # up to here the page draws the whole graph
 TOP = 5  # classes whose probability is kept of each node

@@ -19,7 +19,7 @@ from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.report.model.number_findings import NOTE, NumberFindings, number_evidence
 from elasticgnn.report.model.packing import ROLES, TOP, is_drawn_whole, packed
 from elasticgnn.report.page import asset
-from elasticgnn.training.model_file import PACKAGES
+from elasticgnn.training.model.file import PACKAGES
 from elasticgnn.versions import package_versions
 
 SCRIPTS = (

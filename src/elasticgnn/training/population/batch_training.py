@@ -12,12 +12,12 @@ from elasticgnn.data import NodeTask
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.tracking.callback import Callback
-from elasticgnn.training.history import History
+from elasticgnn.training.loop.history import History
+from elasticgnn.training.loop.record import EpochResult, Record
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.population.batch import Batch
 from elasticgnn.training.population.run import Run
 from elasticgnn.training.population.scores import Scores
-from elasticgnn.training.record import EpochResult, Record
 
 Progress = Callable[[int, float], None]
 Finished = Callable[[int, History], None]

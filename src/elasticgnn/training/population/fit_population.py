@@ -14,9 +14,8 @@ from elasticgnn.kernels import native, warn_once_if_missing
 from elasticgnn.nn import ModelSettings
 from elasticgnn.nn.build import build_weights
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.training.batch_form import batch_form
-from elasticgnn.training.history import History
-from elasticgnn.training.loop import fit_by_autograd
+from elasticgnn.training.loop.autograd import fit_by_autograd
+from elasticgnn.training.loop.history import History
 from elasticgnn.training.make_model import make_model
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.population.batch import (
@@ -27,6 +26,7 @@ from elasticgnn.training.population.batch import (
     Shape,
     normalized_matrix,
 )
+from elasticgnn.training.population.batch_form import batch_form
 from elasticgnn.training.population.batch_training import BatchTraining, Finished, Progress
 from elasticgnn.training.population.feature_orders import FeatureOrders, stored
 from elasticgnn.training.population.run import Run

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from elasticgnn.data import Split
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training.batch_form import batch_form
 from elasticgnn.training.plan import TrainingPlan, check_rate
+from elasticgnn.training.population.batch_form import batch_form
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,7 @@ from elasticgnn.kernels import native
 from elasticgnn.nn import APPNP, GCN, MLP, ElasticGNN, ModelSettings
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.tracking.callback import Callback
-from elasticgnn.training.batch_form import batch_form
-from elasticgnn.training.history import History
+from elasticgnn.training.loop.history import History
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.population.batch import (
     ELASTIC_NAMES,
@@ -23,6 +22,7 @@ from elasticgnn.training.population.batch import (
     Shape,
     normalized_matrix,
 )
+from elasticgnn.training.population.batch_form import batch_form
 from elasticgnn.training.population.batch_training import BatchTraining
 from elasticgnn.training.population.feature_orders import FeatureOrders, stored
 from elasticgnn.training.population.run import Run

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elasticgnn.training.prediction import LEAST
+from elasticgnn.training.prediction.predict import LEAST
 
 Array = NDArray[Any]
 MOST_ROWS = 20_000  # nodes that a calibration looks at

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.data.own.stand_ins import structural_features
-from elasticgnn.training.preparation import Preparation
-from elasticgnn.training.trained_model import TrainedModel, trained_on
+from elasticgnn.training.model.preparation import Preparation
+from elasticgnn.training.model.trained_model import TrainedModel, trained_on
 from elasticgnn.training.tuning.calibration import (
     Calibration,
     conformal_scores,
@@ -62,17 +62,11 @@ def conclude(
     estimate = judges.estimate(judged.outputs)
     entries = leaderboard_entries(ranked, judges, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
-    model = evaluation.finished(best.candidate, evaluation.refit(best, judges.division.refit_nodes))
-    facts = {
-        "conformal": judged.scores,
-        "metric": evaluation.metric,
-        "family": best.candidate.family,
-    }
-    winner = to_trained(task, preparation, best.candidate, model, facts)
+    winner = refitted(task, preparation, best, judges, judged)
     board = Leaderboard(
         metric=evaluation.metric,
         entries=entries,
-        winner=replace(winner, **judged.fitted),
+        winner=winner,
         estimate=estimate,
         majority=judges.majority(task),
         graph_gain=None if rival is None else gain(judges, best, rival),
@@ -84,6 +78,25 @@ def conclude(
         curves=best.curves,
     )
     return with_facts(board, task, judges.division)
+
+
+def refitted(
+    task: NodeTask,
+    preparation: Preparation | None,
+    best: Outcome,
+    judges: Judges,
+    judged: Judged,
+) -> TrainedModel:
+    """The best candidate, trained on all nodes that may be and calibrated: what is saved."""
+    evaluation, candidate = judges.evaluation, best.candidate
+    model = evaluation.finished(candidate, evaluation.refit(best, judges.division.refit_nodes))
+    facts = {
+        "conformal": judged.scores,
+        "metric": evaluation.metric,
+        "family": candidate.family,
+    }
+    winner = to_trained(task, preparation, candidate, model, facts)
+    return replace(winner, **judged.fitted)
 
 
 def judge_classes(task: NodeTask, judges: Judges, held: HeldOut) -> Judged:

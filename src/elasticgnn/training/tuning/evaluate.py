@@ -15,23 +15,23 @@ from torch import Tensor, nn
 
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.data.own.stand_ins import structural_features
-from elasticgnn.training.batch_form import batch_form
-from elasticgnn.training.ensemble import Ensemble
 from elasticgnn.training.fit import fit
-from elasticgnn.training.forward import forward_on
-from elasticgnn.training.history import History
-from elasticgnn.training.hops import OnHops, hop_features
+from elasticgnn.training.loop.forward import forward_on
+from elasticgnn.training.loop.history import History
 from elasticgnn.training.make_model import make_model
+from elasticgnn.training.model.preparation import Preparation, fit_preparation
 from elasticgnn.training.plan import TrainingPlan
 from elasticgnn.training.population import fit_population
+from elasticgnn.training.population.batch_form import batch_form
 from elasticgnn.training.population.feature_orders import can_be_stored
 from elasticgnn.training.population.run import run_of
-from elasticgnn.training.preparation import Preparation, fit_preparation
 from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.closed_form import fit_closed_form, is_closed_form
 from elasticgnn.training.tuning.metrics import Metric, score
 from elasticgnn.training.tuning.outcome import Outcome
 from elasticgnn.training.tuning.outcome_file import OutcomeFile
+from elasticgnn.training.wrappers.ensemble import Ensemble
+from elasticgnn.training.wrappers.hops import OnHops, hop_features
 
 LARGE = 50_000  # nodes from which on models are trained one by one
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from elasticgnn.nn import ModelSettings
-from elasticgnn.training.trained_model import TrainedModel
+from elasticgnn.training.model.trained_model import TrainedModel
 from elasticgnn.training.tuning.metrics import Metric
 
 

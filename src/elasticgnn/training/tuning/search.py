@@ -10,7 +10,6 @@ import numpy as np
 
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import SparseFeatures
-from elasticgnn.training.hops import hops_within
 from elasticgnn.training.tuning.candidates import Candidate, first_candidates
 from elasticgnn.training.tuning.closed_form import (
     closed_form_candidates,
@@ -21,6 +20,7 @@ from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division
 from elasticgnn.training.tuning.outcome import Outcome, joined
 from elasticgnn.training.tuning.proposals import propose
+from elasticgnn.training.wrappers.hops import hops_within
 
 Progress = Callable[[int, float], None]
 HOP_VALUES = 30_000_000  # stored of features and their means over neighbours, at most
@@ -39,15 +39,7 @@ def search(
     """Every family once, then settings near the best of two families while there is time."""
     began, folds = time.perf_counter(), division.folds
     of_numbers = evaluation.unit is not None
-    has_features = not evaluation.task.made_features
-    closed_form = number_candidates if of_numbers else closed_form_candidates
-    hops = affordable_hops(evaluation.task) if has_features else 0
-    quick = closed_form(has_features=has_features, hops=hops)
-    outcomes = evaluation.measure(quick, folds, seconds / 10)
-    large = evaluation.is_large
-    first = first_candidates(large=large, has_features=has_features, hops=hops)
-    first = [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
-    outcomes += first_round(evaluation, first, folds, seconds)
+    outcomes = every_family(evaluation, folds, seconds, balanced=balanced)
     trained = [o for o in outcomes if not is_closed_form(o.candidate)]
     report_progress(progress, outcomes)
     while (
@@ -72,6 +64,22 @@ def search(
         left = 0.85 * seconds - (time.perf_counter() - began)
         outcomes += evaluation.measure([best[0].candidate], folds, left)
     return outcomes
+
+
+def every_family(
+    evaluation: Evaluation, folds: tuple[Split, ...], seconds: float, *, balanced: bool
+) -> list[Outcome]:
+    """Outcomes of models in closed form, then of the first settings of each family of networks."""
+    has_features = not evaluation.task.made_features
+    of_numbers = evaluation.unit is not None
+    closed_form = number_candidates if of_numbers else closed_form_candidates
+    hops = affordable_hops(evaluation.task) if has_features else 0
+    quick = closed_form(has_features=has_features, hops=hops)
+    outcomes = evaluation.measure(quick, folds, seconds / 10)
+    large = evaluation.is_large
+    first = first_candidates(large=large, has_features=has_features, hops=hops)
+    first = [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
+    return outcomes + first_round(evaluation, first, folds, seconds)
 
 
 def affordable_hops(task: NodeTask) -> int:

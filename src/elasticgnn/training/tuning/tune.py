@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from elasticgnn.data import NodeTask
-from elasticgnn.training.preparation import fit_preparation
+from elasticgnn.training.model.preparation import fit_preparation
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.conclude import conclude
 from elasticgnn.training.tuning.evaluate import Evaluation

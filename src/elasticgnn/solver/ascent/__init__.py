@@ -1,0 +1,1 @@
+"""Accelerated dual ascent, on the compiled loops or in numpy."""

@@ -1,0 +1,1 @@
+"""Objective, duality gap and verdict of what a method found."""

@@ -1,0 +1,1 @@
+"""Derivatives of the minimiser: gradients and degrees of freedom."""

@@ -1,0 +1,1 @@
+"""Sparse symmetric systems, their factors, and twice the digits of float64."""

@@ -1,0 +1,1 @@
+"""Which method solves a problem, the rules of all methods, and those of one file."""

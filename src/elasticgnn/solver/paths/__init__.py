@@ -1,0 +1,1 @@
+"""Solutions for many lambda1."""

@@ -1,0 +1,1 @@
+"""Constant pieces of a signal: made exact, counted, with intervals."""

@@ -1,0 +1,1 @@
+"""One denoising problem: its terms, its graph, its units."""

@@ -1,0 +1,1 @@
+"""What a trained model answers, and why."""

@@ -1,0 +1,1 @@
+"""The same settings on several splits, and what they are worth together."""

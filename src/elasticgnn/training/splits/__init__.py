@@ -1,0 +1,1 @@
+"""Splits that training draws itself."""
