@@ -12,7 +12,9 @@ ROOT = Path(__file__).parent.parent.parent
 WHATS = ("schedule", "scale", "eva", "certify", "rung", "rung_causes", "rung_gamma", "harmless")
 
 
-@pytest.mark.parametrize("what", [*WHATS, "worst", "by_attack", "costs"])
+@pytest.mark.parametrize(
+    "what", [*WHATS, "worst", "by_attack", "costs", "inductive", "poisoning", "local"]
+)
 def test_table_is_made_from_its_record(what):
     script = ROOT / "studies" / "attack_tables.py"
     done = subprocess.run(

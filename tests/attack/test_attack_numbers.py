@@ -13,6 +13,7 @@ RECORDS = ROOT / "results" / "attacks"
 # tables that `studies/attack_tables.py` prints whole: compared letter by letter elsewhere
 PRINTED = ("attack", "dropout", "nodes attacked", "denoiser", "reading")
 PRINTED += ("network", "model | clean", "model | DICE", "through", "protocol, backbone")
+PRINTED += ("model, inductive", "model, poisoning", "model, local")
 # head of a table: its record
 READ = {
     "flips": "bite",
