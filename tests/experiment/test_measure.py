@@ -73,6 +73,13 @@ def test_studies_on_benchmarks_normalise_the_rows_of_the_features(name):
     torch.testing.assert_close(sums, torch.ones_like(sums))
 
 
+@pytest.mark.parametrize(("study", "divided"), [("table1-divided", True), ("table1", False)])
+def test_rows_of_zeros_and_ones_are_divided_where_a_study_says_so(study, divided, data_root):
+    features = load_task(load_spec(study).protocol, "photo", 0.0, data_root).features.to_dense()
+    sums = features.sum(1)[features.sum(1) > 0]
+    assert torch.allclose(sums, torch.ones_like(sums)) == divided
+
+
 def test_the_trained_weights_are_measured():
     group = cell_groups(load_spec("table3"))[0]
     given = GroupTask(group, TASK)

@@ -15,6 +15,7 @@ from elasticgnn.nn.settings import MODEL_NAMES
 METRICS = ("accuracy", "ratio", "sparse", "objective")
 DATA = ("benchmark", "attacked", "toy")
 AXES = ("none", "rate", "steps")
+DIVIDED = (True, False, "all")  # rows of features by their sum
 LARGEST_FLOOR = 0.5
 
 
@@ -60,10 +61,14 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class Protocol:
-    """What all trainings of a study share; `attack` is the digest of the flips applied first."""
+    """What all trainings of a study share; `attack` is the digest of the flips applied first.
+
+    normalize_features: whether rows of features are divided by their sum. True divides those of the
+    citation graphs as published, "all" those of every data set.
+    """
 
     data: str = "benchmark"
-    normalize_features: bool = True
+    normalize_features: bool | str = True
     hidden_channels: int = 64
     epochs: int = 500
     patience: int | None = None
@@ -74,6 +79,9 @@ class Protocol:
     def __post_init__(self) -> None:
         if self.data not in DATA:
             raise ValueError(f"data must be one of {DATA}, got {self.data!r}")
+        if self.normalize_features not in DIVIDED:
+            given = self.normalize_features
+            raise ValueError(f"normalize_features must be one of {DIVIDED}, got {given!r}")
         for name in ("hidden_channels", "epochs", "runs"):
             if type(getattr(self, name)) is not int or getattr(self, name) < 1:
                 raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")

@@ -45,8 +45,8 @@ def named_task(protocol: Protocol, name: str, root: Path | None) -> NodeTask:
     """The data set that a study names, or the toy of its protocol."""
     if protocol.data == "toy":
         return toy_task(torch.Generator().manual_seed(7))
-    normalize = None if protocol.normalize_features else False  # None: as the data set needs it
-    return load(LONG_NAMES.get(name, name), root=root, normalize_features=normalize)
+    divided = {True: None, False: False, "all": True}[protocol.normalize_features]
+    return load(LONG_NAMES.get(name, name), root=root, normalize_features=divided)
 
 
 def run_split(task: NodeTask, protocol: Protocol, run: int) -> Split:

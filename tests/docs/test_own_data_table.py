@@ -1,0 +1,33 @@
+"""The table of docs/data.md about own data is what its record says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "data.md").read_text("utf-8")
+RECORD = ROOT / "benchmarks" / "results" / "own_data.json"
+
+
+def test_the_table_is_printed_from_its_record():
+    script = ROOT / "benchmarks" / "own_data_table.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 12  # ten kinds
+    assert done.stdout.strip() in PAGE
+
+
+def test_the_sentences_above_it_count_what_it_holds():
+    rows = json.loads(RECORD.read_text("utf-8"))
+    inside = sum(row["inside"] for row in rows)
+    assert f"inside the printed interval in {inside} of {len(rows)};" in PAGE
+    behind = sorted(100 * row["less than the best rival by"] for row in rows)
+    ahead = [f"{points:.1f}" for points in behind if points > 0]
+    assert f"the best rival is ahead in {len(ahead)} of them, by {' and '.join(ahead)} poi" in PAGE
+    largest = max(row["calibration error"] or 0.0 for row in rows)
+    assert f"The largest calibration error is {100 * largest:.1f} %" in PAGE
+    seconds = [row["seconds"] for row in rows]
+    assert f"`tune` took {min(seconds):.0f} to {max(seconds):.0f} s." in PAGE
+    missed = [row for row in rows if abs(row["coverage of 90 %"] - 0.9) > 0.02]
+    names = ", ".join(f"{row['data']} ({100 * row['coverage of 90 %']:.2f})" for row in missed)
+    assert f"by more than 2 points in {len(missed)} of {len(rows)}, {names}" in PAGE
