@@ -137,7 +137,7 @@ def from_npz(name: str) -> DataSet:
     """The entry of a graph in one NumPy archive."""
     rule: SplitRule = "10-10-80" if name == "polblogs" else "20-30-rest"
     files, statistics = (NPZ_FILES[name],), PAPER_STATISTICS[name]
-    return DataSet(name, name, "npz", files, statistics, rule, False)
+    return DataSet(name, name, "npz", files, statistics, rule, name != "polblogs")
 
 
 def from_attack(base: str, rate: str) -> DataSet:

@@ -24,9 +24,8 @@ def load(
     """The node classification task `name` as the studies of the paper use it.
 
     Looked up in the package, in `root` or $ELASTICGNN_DATA, then downloaded and checksummed.
-    normalize_features: rows divided by their sum; None is what the studies take (citation graphs of
-    Table 1 yes; Coauthor, Amazon, attacked graphs and identity features no). The paper does not
-    say; its authors' code divides those of Coauthor and Amazon too.
+    normalize_features: rows divided by their sum; None is what the studies take (Table 1's data
+    sets yes, as the authors' code has it; attacked graphs and identity features no).
 
     >>> from elasticgnn.data import load
     >>> cora = load("cora")  # bundled with the package
