@@ -86,3 +86,17 @@ def test_no_table_is_without_a_record():
 def test_a_wrong_digit_is_found():
     assert unrecorded(["| 9.9 | 56.3 | 1.7 |"], {56.23, 1.7}) == ["56.3"]
     assert unrecorded(["| 9.9 | 56.2 ± 1.7 |"], {56.23, 1.7}) == []
+
+
+def test_what_a_long_search_of_eva_leaves_less_than_prbcd_is_recorded():
+    rows = json.loads((RECORDS / "eva_long.json").read_text())
+    left = {(row["rate"], row["seed"], row["method"]): 100 * row["left"] for row in rows}
+    less = {
+        rate: [left[rate, seed, "prbcd"] - left[rate, seed, "eva"] for seed in range(3)]
+        for rate in (0.05, 0.1)
+    }
+    means = " and ".join(f"{fmean(values):.1f}" for values in less.values())
+    assert f"it leaves {means} less on average over three networks" in PAGE
+    assert f"EvA leaves a GCN {means} points less than PRBCD (above)" in PAGE
+    each = ["{:.1f}, {:.1f} and {:.1f}".format(*values) for values in less.values()]
+    assert "; ".join(each) in PAGE
