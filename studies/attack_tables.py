@@ -1,7 +1,8 @@
 """The tables of docs/attacks.md from their records: prints Markdown.
 
 python studies/attack_tables.py {schedule,scale,eva,certify,rung,rung_causes,rung_gamma,
-    harmless,worst,by_attack,costs,inductive,poisoning,local} [folder]
+    harmless,worst,by_attack,costs,inductive,poisoning,
+    local,adaptive} [folder]
 """
 
 import argparse
@@ -148,7 +149,9 @@ PRINTERS = {"schedule": schedule, "scale": scale, "eva": eva, "certify": certify
 PRINTERS |= {"rung": rung, "rung_causes": rung_causes, "rung_gamma": rung_gamma}
 PRINTERS |= {"harmless": harmless}
 OF_ROWS = {"worst": worst, "by_attack": by_attack, "costs": costs}
-PROTOCOLS = ("inductive", "poisoning", "local")
+# protocol and folder of each: attacks of other efforts and models have folders of their own
+PROTOCOLS = {name: (name, "protocols") for name in ("inductive", "poisoning", "local")}
+PROTOCOLS["adaptive"] = ("poisoning", "adaptive")
 
 
 def main() -> None:
@@ -160,7 +163,8 @@ def main() -> None:
         print(table(*OF_ROWS[given.what](stored(given.folder / "rows", "evasion"))))
         return
     if given.what in PROTOCOLS:
-        print(table(*by_protocol(stored(given.folder / "protocols", given.what))))
+        protocol, folder = PROTOCOLS[given.what]
+        print(table(*by_protocol(stored(given.folder / folder, protocol))))
         return
     rows = json.loads((given.folder / f"{given.what}.json").read_text())
     print(PRINTERS[given.what](rows))

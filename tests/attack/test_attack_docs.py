@@ -13,7 +13,7 @@ WHATS = ("schedule", "scale", "eva", "certify", "rung", "rung_causes", "rung_gam
 
 
 @pytest.mark.parametrize(
-    "what", [*WHATS, "worst", "by_attack", "costs", "inductive", "poisoning", "local"]
+    "what", [*WHATS, "worst", "by_attack", "costs", "inductive", "poisoning", "local", "adaptive"]
 )
 def test_table_is_made_from_its_record(what):
     script = ROOT / "studies" / "attack_tables.py"
