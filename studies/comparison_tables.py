@@ -13,7 +13,7 @@ Cells = list[list[str]]
 METHODS = ("dice", "prbcd", "lrbcd", "eva")
 TITLES = {"random": "random", "dice": "DICE", "metattack": "Metattack", "prbcd": "PRBCD"}
 TITLES |= {"lrbcd": "LR-BCD", "eva": "EvA"}
-GRADIENT = ("prbcd", "lrbcd", "eva")  # found through each model anew
+THROUGH_A_MODEL = ("prbcd", "lrbcd", "eva")  # found through each model anew
 
 
 def stored(folder: Path, protocol: str) -> list[Row]:
@@ -81,7 +81,7 @@ def by_protocol(rows: list[Row]) -> tuple[list[str], Cells]:
     for model in models_of(rows):
         cells = [model, spread(found[model, "all", "clean", 0.0])]
         for name in attacks:
-            mode = "adaptive" if name in GRADIENT else "transfer"
+            mode = "adaptive" if name in THROUGH_A_MODEL else "transfer"
             parts = [found.get((model, name, mode, rate)) for rate in rates]
             cells.append(" / ".join(spread(part, deviation=False) for part in parts))
         cells += [spread(found.get((model, every, "worst", rate))) for rate in rates]
