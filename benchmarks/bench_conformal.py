@@ -67,7 +67,7 @@ def measure(kind: str, seed: int) -> list[dict]:
     parts = known.split([len(known) - 2 * (len(known) // 5), *[len(known) // 5] * 2])
     model = MODELS.get(kind, "appnp")
     probability = predicted(task, model, Split(parts[0], parts[1], parts[1][:0]), seed)
-    labels, judges = task.labels.numpy(), parts[2].numpy()
+    labels, holdout = task.labels.numpy(), parts[2].numpy()
     plain, wide = 1 - probability, adaptive(probability)
     scores = {
         "plain": plain,
@@ -77,7 +77,7 @@ def measure(kind: str, seed: int) -> list[dict]:
     }
     rows = []
     for name, values in scores.items():
-        own = np.sort(values[judges, labels[judges]])
+        own = np.sort(values[holdout, labels[holdout]])
         rank = int(np.ceil((len(own) + 1) * COVERAGE))
         inside = values[away] <= own[rank - 1]
         sizes = inside.sum(1)

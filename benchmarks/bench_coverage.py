@@ -31,7 +31,7 @@ from scipy.stats import chi2
 from elasticgnn.data import NodeTask
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training.model.preparation import fit_preparation
-from elasticgnn.training.tuning import held_out, tune
+from elasticgnn.training.tuning import out_of_fold, tune
 from elasticgnn.training.tuning.calibration import (
     conformal_scores,
     conformal_sets,
@@ -43,7 +43,7 @@ from elasticgnn.training.tuning.calibration import (
 from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
-from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.holdout import Holdout
 
 ASKED = 0.9
 CANDIDATES = {
@@ -86,7 +86,7 @@ def draw(kind: str, seed: int) -> dict:
     division = divide(task, rng)
     candidate = CANDIDATES[kind]
     (best,) = evaluation.measure([candidate], division.folds, 1e6)
-    held = held_out.hold_out(Judges(evaluation, division, 0.0, rng), best, 1e6)
+    held = out_of_fold.predict_out_of_fold(Holdout(evaluation, division, 0.0, rng), best, 1e6)
     labels, truth = whole.labels[held.nodes].numpy(), whole.labels[away].numpy()
     model = evaluation.refit(best, division.refit_nodes)
     said = evaluation.probability(candidate, model, away)
@@ -157,14 +157,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", default=list(CANDIDATES))
     parser.add_argument("--draws", type=int, default=20)
-    parser.add_argument("--pieces", type=int, default=held_out.MOST_PIECES, help="of a group")
+    parser.add_argument("--pieces", type=int, default=out_of_fold.MOST_PIECES, help="of a group")
     parser.add_argument("--minutes", type=float, default=None, help="of the whole search")
     parser.add_argument("--output", type=Path, default=None, help="JSON file; goes on where it is")
     options = parser.parse_args()
     if options.minutes is not None:
         torch.set_num_threads(1)
         time.perf_counter = time.process_time  # other programs do not shorten the search
-    held_out.MOST_PIECES = options.pieces
+    out_of_fold.MOST_PIECES = options.pieces
     rows = []
     if options.output is not None and options.output.exists():
         rows = json.loads(options.output.read_text())["rows"]

@@ -6,7 +6,7 @@ Both vary the same settings of ElasticGNN from the same start and are measured o
 folds. `tune` proposes four settings at a time, trains them side by side and gives up those that
 are below the median after the first fold; Optuna proposes one after the other and gives a trial up
 after any fold below the median of the earlier ones. Given are the best accuracy on the folds after
-so many trials, its accuracy on the judges, and processor seconds. The last lines count and average
+so many trials, its accuracy on the holdout, and processor seconds. The last lines count and average
 over tasks and seeds.
 """
 
@@ -25,7 +25,7 @@ from elasticgnn.training.model.preparation import fit_preparation
 from elasticgnn.training.tuning.candidates import Candidate, first_candidates
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division, divide
-from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.holdout import Holdout
 from elasticgnn.training.tuning.proposals import propose, space_of, value_of, with_values
 from elasticgnn.training.tuning.search import raced
 
@@ -101,9 +101,9 @@ def measure(kind: str, trials: int, seed: int) -> list[dict]:
         found = search(evaluation, division, trials, seed)
         seconds = time.process_time() - began
         best = max(found, key=lambda outcome: outcome.mean)
-        judges = Judges(evaluation, division, FOREVER, np.random.default_rng(0))
+        holdout = Holdout(evaluation, division, FOREVER, np.random.default_rng(0))
         row = {"data": kind, "search": name, "seed": seed, "trials": trials, "whole": len(found)}
-        row |= {"folds": best.mean, "judges": judges.estimate(judges.outputs_of(best)).value}
+        row |= {"folds": best.mean, "holdout": holdout.estimate(holdout.outputs_of(best)).value}
         rows.append(row | {"processor seconds": seconds})
         print(json.dumps(rows[-1]), flush=True)
     return rows
@@ -130,11 +130,11 @@ def main() -> None:
 
 
 def report(rows: list[dict]) -> None:
-    """Mean accuracy on the folds and on the judges, and how often ours was no worse."""
+    """Mean accuracy on the folds and on the holdout, and how often ours was no worse."""
     for name in ("tune", "optuna"):
         own = [row for row in rows if row["search"] == name]
-        means = [100 * np.mean([row[part] for row in own]) for part in ("folds", "judges")]
-        print(f"{name:8} folds {means[0]:.2f} judges {means[1]:.2f} of {len(own)} searches")
+        means = [100 * np.mean([row[part] for row in own]) for part in ("folds", "holdout")]
+        print(f"{name:8} folds {means[0]:.2f} holdout {means[1]:.2f} of {len(own)} searches")
     pairs = {(row["data"], row["seed"], row["search"]): row["folds"] for row in rows}
     gaps = [
         pairs[data, seed, "tune"] - pairs[data, seed, "optuna"]

@@ -12,7 +12,7 @@ from command_calls import run
 from elasticgnn.data import read_task, share_split
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainedModel, TrainingPlan, fit, make_model, trained_on
-from elasticgnn.training.model.roles import judged_nodes
+from elasticgnn.training.model.roles import scored_nodes
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_the_test_nodes_of_own_files_are_found_by_their_ids(tmp_path, monkeypatc
     assert run("train", *files, "--splits", 1, "--epochs", 2, "-o", tmp_path / "m.st") == 0
     trained = TrainedModel.load(tmp_path / "m.st")
     task = read_task(tmp_path / "e.csv", None, tmp_path / "l.csv")
-    found = [task.node_ids[node] for node in judged_nodes(trained, task)]
+    found = [task.node_ids[node] for node in scored_nodes(trained, task)]
     assert found == trained.facts["split"]["test"]
 
 

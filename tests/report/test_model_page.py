@@ -152,7 +152,7 @@ def test_the_measure_on_nodes_kept_away_is_seen_without_scrolling(page):
 @pytest.mark.parametrize(
     ("test", "words"), [([], "then trained on all known nodes"), ([3, 5], "not trained on them")]
 )
-def test_it_says_whether_the_model_was_trained_on_the_judges(findings, test, words):
+def test_it_says_whether_the_model_was_trained_on_the_holdout(findings, test, words):
     facts = {**findings.trained.facts, "split": {"train": [0, 1], "val": [], "test": test}}
     trained = replace(findings.trained, facts=facts)
     assert words in evidence(replace(findings, trained=trained))["how"]

@@ -24,11 +24,11 @@ def marked(**columns):
     return NodeTask("marked", graph, x, labels, ("a", "b"), label_columns=texts)
 
 
-def test_a_column_says_who_judges():
+def test_a_column_names_the_holdout():
     part = ["Train"] * 60 + ["valid"] * 20 + ["test"] * 20
     task = marked(part=part)
     division = divide(task, np.random.default_rng(0), Splitting(parts="part"))
-    assert division.judges.tolist() == list(range(80, 100))
+    assert division.holdout.tolist() == list(range(80, 100))
     assert division.refit_nodes.tolist() == list(range(80))
     assert len(division.folds) == 1
     assert division.folds[0].val.tolist() == list(range(60, 80))
@@ -50,21 +50,21 @@ def test_groups_stay_together():
     task = marked(family=[k // 4 for k in range(100)])
     splitting = Splitting(groups="family", folds=3)
     division = divide(task, np.random.default_rng(0), splitting)
-    apart = [(division.judges, division.choosers)]
+    apart = [(division.holdout, division.development)]
     apart += [(fold.train, fold.val) for fold in division.folds]
     apart += [(split.train, split.test) for split in own_splits(task, splitting, 0)]
     for one, other in apart:
         assert not {k // 4 for k in one.tolist()} & {k // 4 for k in other.tolist()}
     assert len(division.folds) == 3
-    assert 15 <= len(division.judges) <= 30
+    assert 15 <= len(division.holdout) <= 30
 
 
 @pytest.mark.parametrize("write", [str, lambda k: f"2024-{1 + k // 28:02}-{1 + k % 28:02}"])
-def test_later_nodes_judge_earlier_ones(write):
+def test_later_nodes_are_held_out(write):
     order = np.random.default_rng(0).permutation(100)
     task = marked(when=[write(int(k)) for k in order])
     division = divide(task, np.random.default_rng(0), Splitting(time="when"))
-    assert order[division.choosers].max() < order[division.judges].min()
+    assert order[division.development].max() < order[division.holdout].min()
     for fold in division.folds:
         assert order[fold.train].max() < order[fold.val].min()
     (split,) = own_splits(task, Splitting(time="when"), 0)
@@ -77,11 +77,11 @@ def test_nodes_of_one_moment_stay_on_one_side(days):
     day = np.random.default_rng(1).integers(days, size=100)
     task = marked(when=[str(k) for k in day])
     division = divide(task, np.random.default_rng(0), Splitting(time="when"))
-    assert day[division.choosers].max() < day[division.judges].min()
+    assert day[division.development].max() < day[division.holdout].min()
     assert 1 <= len(division.folds) <= min(days - 2, Splitting().folds)
     for fold in division.folds:
         assert day[fold.train].max() < day[fold.val].min()
-        assert day[fold.val].max() < day[division.judges].min()
+        assert day[fold.val].max() < day[division.holdout].min()
     (split,) = own_splits(task, Splitting(time="when"), 0)
     assert day[split.train].max() < day[split.val].min()
     assert day[split.val].max() < day[split.test].min()

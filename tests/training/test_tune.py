@@ -20,8 +20,8 @@ from elasticgnn.training.tuning.calibration import (
 )
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
-from elasticgnn.training.tuning.held_out import hold_out
 from elasticgnn.training.tuning.metrics import calibration_error, choose_metric, score
+from elasticgnn.training.tuning.out_of_fold import predict_out_of_fold
 
 
 def made_up(useful_edges, useful_features, n=400, classes=3, seed=0):
@@ -88,15 +88,15 @@ def test_every_family_is_on_the_leaderboard(without_features):
     assert without_features[2].to_json()["report"]["confusion"]
 
 
-def test_judges_choose_nothing_and_every_known_node_has_one_part():
+def test_the_holdout_chooses_nothing_and_every_known_node_has_one_part():
     task, _ = made_up(useful_edges=True, useful_features=True)
     division = divide(task, np.random.default_rng(0))
-    judges, choosers = set(division.judges.tolist()), set(division.choosers.tolist())
-    assert judges.isdisjoint(choosers)
-    assert judges | choosers == set(task.labelled.tolist())
+    holdout, development = set(division.holdout.tolist()), set(division.development.tolist())
+    assert holdout.isdisjoint(development)
+    assert holdout | development == set(task.labelled.tolist())
     for fold in division.folds:
-        assert judges.isdisjoint(fold.train.tolist() + fold.val.tolist())
-    assert sum(len(fold.val) for fold in division.folds) == len(choosers)
+        assert holdout.isdisjoint(fold.train.tolist() + fold.val.tolist())
+    assert sum(len(fold.val) for fold in division.folds) == len(development)
 
 
 def test_too_few_labels_are_refused():
@@ -160,11 +160,11 @@ def test_calibration_may_take_half_as_long_as_the_search(monkeypatch):
     """So that all known nodes are held out by refits even where little time was given."""
     given = []
 
-    def held(judges, best, seconds):
+    def held(holdout, best, seconds):
         given.append(seconds)
-        return hold_out(judges, best, seconds)
+        return predict_out_of_fold(holdout, best, seconds)
 
-    monkeypatch.setattr("elasticgnn.training.tuning.conclude.hold_out", held)
+    monkeypatch.setattr("elasticgnn.training.tuning.conclude.predict_out_of_fold", held)
     task, _ = made_up(useful_edges=False, useful_features=True, n=200)
     board = tune(task, minutes=0.01)
     assert given[0] >= 0.3
@@ -204,10 +204,10 @@ def test_the_winner_keeps_what_a_page_about_it_shows(without_features, tmp_path)
     kept = facts["leaderboard"]
     assert kept["entries"][0]["family"] == board.entries[0].family
     bins = kept["report"]["reliability"]
-    judges = sum(part["nodes"] for part in bins)
-    assert judges == board.estimate.nodes
+    holdout = sum(part["nodes"] for part in bins)
+    assert holdout == board.estimate.nodes
     error = sum(part["nodes"] * abs(part["confidence"] - part["accuracy"]) for part in bins)
-    assert error / judges == pytest.approx(board.calibration_error)
+    assert error / holdout == pytest.approx(board.calibration_error)
     assert len(kept["curves"]) in (0, 4)  # a network is trained on each fold
 
 

@@ -14,8 +14,8 @@ from elasticgnn.nn import ElasticGNN
 from elasticgnn.operator import elastic_state
 from elasticgnn.training.loop.forward import forward_on
 
-# The difference is informative on every attacked graph; what the ends are said to be helps where
-# the network is right about them, and misleads where the attack has won (docs/attacks.md).
+# The difference is informative on every attacked graph; the predicted classes of its ends help
+# where the network is right about them, and mislead where the attack has won (docs/attacks.md).
 WEIGHTS = {"difference": 3, "proposed": 1, "disagreement": 1, "saturation": 1}
 
 

@@ -69,7 +69,7 @@ def certify_command(
     from elasticgnn.files import check_output
     from elasticgnn.training import TrainedModel
     from elasticgnn.training.model.known_classes import as_trained
-    from elasticgnn.training.model.roles import judged_nodes
+    from elasticgnn.training.model.roles import scored_nodes
 
     noise = SparseNoise(p_plus, p_minus)
     check_numbers(samples, radius, alpha, denoise)
@@ -77,7 +77,7 @@ def certify_command(
         check_output(output, inputs=(model, data, features, labels))
     trained = TrainedModel.load(model)
     given = read_for(trained, data, features, labels, data_root, layout)
-    nodes, task = judged_nodes(trained, given), as_trained(trained, given)
+    nodes, task = scored_nodes(trained, given), as_trained(trained, given)
     if len(nodes) == 0:
         raise ValueError("labels must name the class of some nodes, got none (use --labels)")
     say_notes(task.notes)

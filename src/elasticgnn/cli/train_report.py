@@ -26,7 +26,7 @@ def report(facts: dict[str, Any], as_json: bool) -> None:
         f"over {count} split{'s' * (count > 1)}, validation {measured(facts['validation'])}, "
         f"{facts['seconds']:.1f} s"
     )
-    say(judgement(facts))
+    say(beside_majority(facts))
     if "saved" in facts:
         say(f"saved the best model in validation as {facts['saved']}")
     if "report" in facts:
@@ -34,14 +34,14 @@ def report(facts: dict[str, Any], as_json: bool) -> None:
 
 
 def measured(summary: dict[str, Any]) -> str:
-    """Mean and deviation in percent; what no node could judge is said to be unknown."""
+    """Mean and deviation in percent; unknown without a test node."""
     if summary["mean"] != summary["mean"]:
         return "unknown"
     spread = f" ± {100 * summary['deviation']:.1f}" if summary["count"] > 1 else ""
     return f"{100 * summary['mean']:.1f}{spread} %"
 
 
-def judgement(facts: dict[str, Any]) -> str:
+def beside_majority(facts: dict[str, Any]) -> str:
     """What the accuracy is worth beside always naming the most frequent class."""
     name, share = facts["majority"]["class"], facts["majority"]["accuracy"]
     if share != share:

@@ -101,7 +101,7 @@ def unit_of(metric: str) -> str:
 
 
 def certainty(board: Leaderboard) -> str:
-    """How true probabilities and sets, or intervals, are on the judges."""
+    """How true probabilities and sets, or intervals, are on the holdout."""
     low, high = board.coverage_range
     chance = f"by chance {percent(low)} to {percent(high)}"
     held = f"hold the {{}} of {percent(board.coverage)} % ({chance})"

@@ -49,8 +49,8 @@ def attempt(spec: str, rule: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {error}"
-        raise ValueError(f"defence {spec} {rule}, got {said}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"defence {spec} {rule}, got {reason}") from error
 
 
 def build(spec: str, kind: Any, task: NodeTask) -> nn.Module:

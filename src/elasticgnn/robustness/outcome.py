@@ -1,4 +1,4 @@
-"""From rows to what is said of each model: by transfer, adaptively, and the worst of all."""
+"""From rows to the accuracy of each model: by transfer, adaptively, and the worst of all."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -124,13 +124,15 @@ def table(found: Sequence[Outcome]) -> list[str]:
     heads = ["0 %", *percents(rates), "seconds"]
     text = [f"{'attack':<10} {'mode':<9} {'model':<{width}}" + cells(heads)]
     for (attack, mode, model), by_rate in sorted(lines.items()):
-        row = [said(one) for one in (clean.get(model), *(by_rate.get(rate) for rate in rates))]
+        row = [
+            percent_text(one) for one in (clean.get(model), *(by_rate.get(rate) for rate in rates))
+        ]
         cost = f"{sum(one.seconds for one in by_rate.values()):.1f}"
         text.append(f"{attack:<10} {mode:<9} {model:<{width}}" + cells([*row, cost]))
     return text
 
 
-def said(outcome: Outcome | None) -> str:
+def percent_text(outcome: Outcome | None) -> str:
     """Mean ± deviation in per cent, a dash for none."""
     if outcome is None:
         return "-"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from elasticgnn.files import write_whole
 from elasticgnn.robustness.matrix import Transfer, transfer_matrix
-from elasticgnn.robustness.outcome import Outcome, outcomes, percents, said
+from elasticgnn.robustness.outcome import Outcome, outcomes, percent_text, percents
 from elasticgnn.robustness.plot import draw_robustness
 from elasticgnn.robustness.store import Row
 
@@ -80,7 +80,12 @@ def by_rate(chosen: Sequence[Outcome], found: Sequence[Outcome]) -> str:
         mine = [cells.get((model, rate)) for rate in rates]
         cost = sum(one.seconds for one in mine if one is not None)
         training = f"{clean[model].seconds:.1f}" if model in clean else "-"
-        numbers = [said(clean.get(model)), *map(said, mine), training, f"{cost:.1f}"]
+        numbers = [
+            percent_text(clean.get(model)),
+            *map(percent_text, mine),
+            training,
+            f"{cost:.1f}",
+        ]
         rows.append([model, *numbers])
     return html_table(["model", "clean", *percents(rates), "training, s", "attacks, s"], rows)
 

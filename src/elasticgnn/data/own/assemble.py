@@ -123,8 +123,8 @@ def id_notes(path: Path, ids: Ids) -> tuple[str, ...]:
         notes.append(f"{path.name}: ids {pair_in_words(pair)} are read as two nodes")
     rounded = next(filter(ROUNDED.fullmatch, names), None)
     if rounded:
-        said = "looks rounded by a spreadsheet: several nodes may have become one"
-        notes.append(f"{path.name}: WARNING: id {rounded!r} {said}")
+        doubt = "looks rounded by a spreadsheet: several nodes may have become one"
+        notes.append(f"{path.name}: WARNING: id {rounded!r} {doubt}")
     return tuple(notes)
 
 

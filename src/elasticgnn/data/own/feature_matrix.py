@@ -111,9 +111,9 @@ class MatrixBuilder:
         low, high = ends or (0.0, 0.0)
         step = max(-low, high) * float(np.finfo(np.float32).eps)
         if step > LOST * (high - low) > 0:
-            said = f"({low:.10g} to {high:.10g}) that are too near to each other for their size: "
-            said += f"differences below {step:.2g} are lost (subtract a fixed number)"
-            self.note(position, f"holds numbers {said}")
+            text = f"({low:.10g} to {high:.10g}) that are too near to each other for their size: "
+            text += f"differences below {step:.2g} are lost (subtract a fixed number)"
+            self.note(position, f"holds numbers {text}")
 
     def add_words(self, position: int) -> None:
         """Takes a column of words: one column of 0 and 1 for each, unless they are too many."""
@@ -162,9 +162,9 @@ class MatrixBuilder:
         cells = sum(len(rows) for _, _, rows in self.empty)
         names = ", ".join(repr(short(name)) for _, name, _ in self.empty[:5])
         more = f" and {len(self.empty) - 5} more" if len(self.empty) > 5 else ""
-        said = f"{cells} missing numbers of {names}{more} are set to the column's median"
-        said += " (by a trained model: to that of its training)"
-        return [f"{self.columns.path.name}: {said}"]
+        text = f"{cells} missing numbers of {names}{more} are set to the column's median"
+        text += " (by a trained model: to that of its training)"
+        return [f"{self.columns.path.name}: {text}"]
 
 
 def side_by_side(parts: Sequence[NDArray[np.generic]], count: int) -> NDArray[np.float32]:

@@ -85,8 +85,8 @@ def guessed_id(table: Table, position: int, asked: str | None, names: tuple[str,
     header = table.header
     if header is None or asked is not None or header[position].lower() in names:
         return []
-    said = f"column {table.column_name(position)} is read as the id (--id-column names another)"
-    return [f"{table.path.name}: {said}"]
+    text = f"column {table.column_name(position)} is read as the id (--id-column names another)"
+    return [f"{table.path.name}: {text}"]
 
 
 def unused_columns(table: Table, used: set[int | None], purpose: str = "") -> tuple[str, ...]:

@@ -76,8 +76,8 @@ def read_networkx(path: Path, kind: str) -> Any:
         graph = networkx.node_link_graph(content, edges=edges)
         listed = networkx.node_link_graph({**content, edges: []}, edges=edges)
     except (networkx.NetworkXException, *BROKEN) as error:
-        said = short(first_line(error))
-        raise ValueError(f"{path} must be a {kind[1:].upper()} graph, got: {said}") from None
+        reason = short(first_line(error))
+        raise ValueError(f"{path} must be a {kind[1:].upper()} graph, got: {reason}") from None
     strange = [node for node in graph.nodes if node not in listed]
     if strange and len(listed):  # places in the list of nodes, perhaps
         raise ValueError(f"{path}: ends must be ids of its nodes, got {short(repr(strange[0]))}")
@@ -102,8 +102,8 @@ def read_matrix_market(path: Path) -> EdgeRows:
     try:
         matrix = read_matrix(path)
     except (ValueError, OSError, OverflowError, MemoryError) as error:
-        said = short(first_line(error))
-        raise ValueError(f"{path} must be a Matrix Market file, got: {said}") from None
+        reason = short(first_line(error))
+        raise ValueError(f"{path} must be a Matrix Market file, got: {reason}") from None
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{path}: the adjacency matrix must be square, got {matrix.shape}")
     source, target = (axis.astype(np.int64) + 1 for axis in matrix.coords)

@@ -36,8 +36,8 @@ def read_cells(path: Path) -> tuple[list[list[Any]], list[int], tuple[str, ...]]
         names = book.sheetnames
         book.close()
     except (*DAMAGE, AttributeError) as error:
-        said = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
-        raise ValueError(f"{path} must be an Excel workbook, got: {said}") from None
+        reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
+        raise ValueError(f"{path} must be an Excel workbook, got: {reason}") from None
     if not rows:
         raise ValueError(f"{path} must have rows, got an empty sheet {names[0]!r}")
     others = f"{path.name}: only the first of {len(names)} sheets is read, {names[0]!r}"

@@ -1,4 +1,4 @@
-"""Rows of text cells out of CSV, TSV and Parquet files, with what is wrong said by row."""
+"""Rows of text cells out of CSV, TSV and Parquet files; errors name the row."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def read_lines(path: Path, encoding: str | None = None) -> Table:
     if delimiter == ";":
         doubtful = pointed_thousands(rows)
         if doubtful is not None:
-            said = f"{doubtful!r} is read as {float(doubtful):g}: a point is a decimal point"
-            notes = (*notes, f"{path.name}: {said}")
+            reading = f"{doubtful!r} is read as {float(doubtful):g}: a point is a decimal point"
+            notes = (*notes, f"{path.name}: {reading}")
         rows = with_decimal_points(rows)
     return Table(path, None, rows, line, notes)
 

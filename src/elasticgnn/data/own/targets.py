@@ -75,8 +75,8 @@ def without_unknown(labels: LabelRows) -> LabelRows:
         return labels
     names = [None if name in strange else name for name in labels.names]
     count = sum(name in strange for name in labels.names)
-    said = " and ".join(map(repr, strange))
-    note = f"{labels.path.name}: {count} labels {said} are read as not known, not as a class"
+    text = " and ".join(map(repr, strange))
+    note = f"{labels.path.name}: {count} labels {text} are read as not known, not as a class"
     return replace(labels, names=names, notes=(*labels.notes, note))
 
 
@@ -88,8 +88,8 @@ def number_or_nan(name: str | None) -> float:
 def number_notes(labels: LabelRows, values: Tensor) -> tuple[str, ...]:
     """What was understood: how many numbers, and where they lie."""
     known = values[~values.isnan()]
-    said = f"{len(known)} numbers to learn from, {known.min():.4g} to {known.max():.4g}"
-    return (*labels.notes, f"{labels.path.name}: column {labels.column} holds {said}")
+    text = f"{len(known)} numbers to learn from, {known.min():.4g} to {known.max():.4g}"
+    return (*labels.notes, f"{labels.path.name}: column {labels.column} holds {text}")
 
 
 def number_classes(
@@ -147,8 +147,8 @@ def several_at_once(names: tuple[str, ...]) -> str:
     for sign in ("|", ";", ","):
         several = [n for n in names if sign in n and not known.isdisjoint(n.split(sign))]
         if several:
-            said = f"labels such as {short(several[0])!r} are read as one class"
-            return f"{said} each; every node has one class, not several"
+            text = f"labels such as {short(several[0])!r} are read as one class"
+            return f"{text} each; every node has one class, not several"
     return ""
 
 

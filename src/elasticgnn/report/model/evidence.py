@@ -9,7 +9,7 @@ import torch
 
 from elasticgnn.report.model.findings import ModelFindings
 from elasticgnn.training.model.roles import HELD_OUT
-from elasticgnn.training.tuning.judge import class_report, measures
+from elasticgnn.training.tuning.holdout import class_report, measures
 from elasticgnn.training.tuning.metrics import SHARES, calibration_error, interval, score
 
 
@@ -34,7 +34,7 @@ def from_leaderboard(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def of_any_board(facts: dict[str, Any]) -> dict[str, Any]:
-    """Of any tuned model: all was measured on the judges when it was tuned."""
+    """Of any tuned model: all was measured on the holdout when it was tuned."""
     board, split = facts["leaderboard"], facts.get("split") or {}
     names = ("metric", "estimate", "majority", "graph_gain", "coverage", "curves")
     fate = "was not trained on them" if split.get("test") else "was then trained on all known nodes"

@@ -138,8 +138,8 @@ class ElasticGNNClassifier(SettingsByName):
 
     def score(self, X: Any, y: Any, *, graph: Any = None) -> float:
         """Accuracy on the nodes whose class in `y` is known."""
-        said, truth = self.predict(X, graph=graph), plain_list(y)
-        right = [said[i] == name for i, name in enumerate(truth) if not is_unknown(name)]
+        predicted, truth = self.predict(X, graph=graph), plain_list(y)
+        right = [predicted[i] == name for i, name in enumerate(truth) if not is_unknown(name)]
         if not right:
             raise ValueError("y must name at least one class, got none")
         return float(np.mean(right))

@@ -55,10 +55,10 @@ class ElasticGNNRegressor(SettingsByName):
 
     def predict(self, X: Any = None, *, graph: Any = None) -> NDArray[np.float64]:
         """The number of each node (n,); X and graph default to those of `fit`."""
-        said: NDArray[np.float64] = (
+        predicted: NDArray[np.float64] = (
             self.checked().predict_numbers(self.asked_about(X, graph)).value.numpy()
         )
-        return said
+        return predicted
 
     def predict_interval(
         self, X: Any = None, *, graph: Any = None, coverage: float = 0.9

@@ -27,7 +27,7 @@ def node_roles(trained: TrainedModel, task: NodeTask) -> list[str] | None:
     return [role.get(str(node), UNKNOWN) for node in ids]
 
 
-def judged_nodes(trained: TrainedModel, task: NodeTask) -> NDArray[np.int64]:
+def scored_nodes(trained: TrainedModel, task: NodeTask) -> NDArray[np.int64]:
     """The test nodes of the model's own split, else all nodes of known class."""
     test = (trained.facts.get("split") or {}).get("test")
     if not test or trained.data.get("fingerprint") != task.fingerprint:

@@ -19,7 +19,7 @@ class Majority:
 
 
 def majority_class(task: NodeTask, splits: Sequence[Split]) -> Majority:
-    """The most frequent class among known nodes, judged on the test nodes of all splits."""
+    """The most frequent class among known nodes, measured on the test nodes of all splits."""
     count = torch.bincount(task.labels[task.labelled], minlength=task.num_classes)
     largest = int(count.argmax())
     nodes = torch.cat([split.test for split in splits])

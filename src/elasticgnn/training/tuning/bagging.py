@@ -23,7 +23,7 @@ def worthwhile_ensemble(
 ) -> Outcome | None:
     """`best` as the mean of MEMBERS networks that differ in seed, if it held out better.
 
-    Measured on the folds, as everything that is chosen; the judges have no part in it. None where
+    Measured on the folds, as everything that is chosen; the holdout has no part in it. None where
     it is not better by WORTH, or where training them would take longer than `seconds`.
     """
     trainings = (MEMBERS - 1) * (1 + 2 / len(folds))  # of all folds; two refits of each member

@@ -1,4 +1,4 @@
-"""What a comparison ends in: the winner refitted, calibrated and judged."""
+"""What a comparison ends in: the winner refitted, calibrated and measured on the holdout."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.entries import gain, leaderboard_entries
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division
-from elasticgnn.training.tuning.held_out import HeldOut, hold_out
-from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.holdout import Holdout
 from elasticgnn.training.tuning.leaderboard import Leaderboard
+from elasticgnn.training.tuning.out_of_fold import OutOfFold, predict_out_of_fold
 from elasticgnn.training.tuning.outcome import Outcome
 
 
 @dataclass(frozen=True)
-class Judged:
+class Measured:
     """What classes and numbers answer each in their own way."""
 
-    outputs: NDArray[Any]  # of the judges: calibrated probabilities, or numbers
+    outputs: NDArray[Any]  # of the holdout: calibrated probabilities, or numbers
     scores: list[float]  # conformal, for the saved model
     fitted: dict[str, Any]  # what the saved model has beside its weights
     calibration_error: float | None
@@ -47,94 +47,94 @@ def conclude(
     task: NodeTask,
     preparation: Preparation | None,
     ranked: list[Outcome],
-    judges: Judges,
+    holdout: Holdout,
     began: float,
     seconds: float,
 ) -> Leaderboard:
     """The leaderboard of what was measured; `seconds` may be spent on nodes held out."""
-    best, evaluation = ranked[0], judges.evaluation
-    held = hold_out(judges, best, seconds)
-    judged = (
-        judge_classes(task, judges, held)
+    best, evaluation = ranked[0], holdout.evaluation
+    held = predict_out_of_fold(holdout, best, seconds)
+    measured = (
+        measure_classes(task, holdout, held)
         if evaluation.unit is None
-        else judge_numbers(judges, held)
+        else measure_numbers(holdout, held)
     )
-    estimate = judges.estimate(judged.outputs)
-    entries = leaderboard_entries(ranked, judges, estimate)
+    estimate = holdout.estimate(measured.outputs)
+    entries = leaderboard_entries(ranked, holdout, estimate)
     rival = next((o for o in ranked if o.candidate.needs_graph != best.candidate.needs_graph), None)
-    winner = refitted(task, preparation, best, judges, judged)
+    winner = refitted(task, preparation, best, holdout, measured)
     board = Leaderboard(
         metric=evaluation.metric,
         entries=entries,
         winner=winner,
         estimate=estimate,
-        majority=judges.majority(task),
-        graph_gain=None if rival is None else gain(judges, best, rival),
-        calibration_error=judged.calibration_error,
-        coverage=judged.coverage,
-        coverage_range=judges.coverage_range(len(held.of_choosers.nodes)),
-        report=judged.report,
+        majority=holdout.majority(task),
+        graph_gain=None if rival is None else gain(holdout, best, rival),
+        calibration_error=measured.calibration_error,
+        coverage=measured.coverage,
+        coverage_range=holdout.coverage_range(len(held.of_folds.nodes)),
+        report=measured.report,
         seconds=time.perf_counter() - began,
         curves=best.curves,
     )
-    return with_facts(board, task, judges.division)
+    return with_facts(board, task, holdout.division)
 
 
 def refitted(
     task: NodeTask,
     preparation: Preparation | None,
     best: Outcome,
-    judges: Judges,
-    judged: Judged,
+    holdout: Holdout,
+    measured: Measured,
 ) -> TrainedModel:
     """The best candidate, trained on all nodes that may be and calibrated: what is saved."""
-    evaluation, candidate = judges.evaluation, best.candidate
-    model = evaluation.finished(candidate, evaluation.refit(best, judges.division.refit_nodes))
+    evaluation, candidate = holdout.evaluation, best.candidate
+    model = evaluation.finished(candidate, evaluation.refit(best, holdout.division.refit_nodes))
     facts = {
-        "conformal": judged.scores,
+        "conformal": measured.scores,
         "metric": evaluation.metric,
         "family": candidate.family,
     }
     winner = to_trained(task, preparation, candidate, model, facts)
-    return replace(winner, **judged.fitted)
+    return replace(winner, **measured.fitted)
 
 
-def judge_classes(task: NodeTask, judges: Judges, held: HeldOut) -> Judged:
+def measure_classes(task: NodeTask, holdout: Holdout, held: OutOfFold) -> Measured:
     """Probabilities calibrated on nodes held out, and sets of classes."""
-    by_choosers, chooser_scores = calibrated(judges.evaluation, held.of_choosers)
-    calibration, scores = calibrated(judges.evaluation, held.calibrating)
-    outputs = by_choosers.apply(held.judged)
-    return Judged(
+    by_folds, fold_scores = calibrated(holdout.evaluation, held.of_folds)
+    calibration, scores = calibrated(holdout.evaluation, held.calibrating)
+    outputs = by_folds.apply(held.of_holdout)
+    return Measured(
         outputs,
         scores,
         {"temperature": calibration.temperature, "bias": calibration.bias},
-        judges.calibration_error(outputs),
-        judges.coverage(outputs, chooser_scores),
-        judges.report(outputs, task.class_names),
+        holdout.calibration_error(outputs),
+        holdout.coverage(outputs, fold_scores),
+        holdout.report(outputs, task.class_names),
     )
 
 
-def judge_numbers(judges: Judges, held: HeldOut) -> Judged:
+def measure_numbers(holdout: Holdout, held: OutOfFold) -> Measured:
     """Numbers, and intervals from the errors on nodes held out."""
-    evaluation, outputs = judges.evaluation, held.judged
-    return Judged(
+    evaluation, outputs = holdout.evaluation, held.of_holdout
+    return Measured(
         outputs,
         errors_of(evaluation, held.calibrating),
         {"unit": evaluation.unit},
         None,
-        judges.interval_coverage(outputs, errors_of(evaluation, held.of_choosers)),
-        judges.number_report(outputs),
+        holdout.interval_coverage(outputs, errors_of(evaluation, held.of_folds)),
+        holdout.number_report(outputs),
     )
 
 
-def calibrated(evaluation: Evaluation, held: HeldOut) -> tuple[Calibration, list[float]]:
+def calibrated(evaluation: Evaluation, held: OutOfFold) -> tuple[Calibration, list[float]]:
     """The calibration of nodes held out, and conformal scores of each by that of the others."""
     labels = evaluation.truth(torch.from_numpy(held.nodes))
     fair = cross_calibrated(labels, held.outputs, held.group)
     return fit_calibration(labels, held.outputs), conformal_scores(labels, fair)
 
 
-def errors_of(evaluation: Evaluation, held: HeldOut) -> list[float]:
+def errors_of(evaluation: Evaluation, held: OutOfFold) -> list[float]:
     """How far the numbers of nodes held out were from what was predicted, ascending."""
     truth = evaluation.truth(torch.from_numpy(held.nodes))
     return evenly_picked(np.abs(truth - held.outputs[:, 0]))

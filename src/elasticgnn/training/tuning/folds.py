@@ -1,4 +1,4 @@
-"""Which known nodes choose the settings, and which judge the choice."""
+"""Which known nodes choose the settings, and which are held out to measure the choice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from elasticgnn.training.tuning.splitting import (
     texts_of,
 )
 
-JUDGES = 5  # one known node in so many judges
+HOLDOUT_ONE_IN = 5  # one known node in so many is held out
 MANY = 4000  # known nodes from which on one fold is measured well enough
 FEWEST = 10
 FEWEST_NUMBERS = 25
@@ -32,33 +32,33 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """judges: nodes that no choice has seen; folds: splits of the others into train and val.
+    """holdout: nodes that no choice has seen; folds: splits of the others into train and val.
 
     refit_nodes: what the winner is trained on in the end; order: whether nodes were dealt at
     random, or by what only whole groups, or only their time, keep apart.
     """
 
-    judges: Tensor
-    choosers: Tensor
+    holdout: Tensor
+    development: Tensor
     folds: tuple[Split, ...]
     refit_nodes: Tensor
     order: Literal["random", "grouped", "time"] = "random"
 
     @property
-    def refit_on_judges(self) -> bool:
-        """Whether the winner is trained on the judges, too, in the end."""
-        return len(self.refit_nodes) > len(self.choosers)
+    def refit_on_holdout(self) -> bool:
+        """Whether the winner is trained on the holdout, too, in the end."""
+        return len(self.refit_nodes) > len(self.development)
 
     def trained_without(self, nodes: Tensor, fold: int | None) -> Tensor:
-        """The nodes to train on where `nodes`, of the judges or a fold, are not to be seen."""
+        """The nodes to train on where `nodes`, of the holdout or a fold, are not to be seen."""
         if self.order == "time":  # nor anything later
-            return self.choosers if fold is None else self.folds[fold].train
+            return self.development if fold is None else self.folds[fold].train
         return self.refit_nodes[~torch.isin(self.refit_nodes, nodes)]
 
     @property
     def digest(self) -> str:
         """Names the division: equal ones have equal digests."""
-        parts = [self.judges, self.refit_nodes]
+        parts = [self.holdout, self.refit_nodes]
         parts += [part for fold in self.folds for part in (fold.train, fold.val)]
         sums = hashlib.sha256()
         for part in parts:
@@ -75,16 +75,16 @@ def divide(task: NodeTask, rng: np.random.Generator, splitting: Splitting = RAND
         return by_parts(task, known, codes, rng, splitting)
     if splitting.groups is not None:
         groups = np.array(texts_of(task, splitting.groups, known))
-        away = group_parts(groups.tolist(), max(JUDGES, splitting.folds + 1), rng) == 0
-        part = group_parts(groups[~away].tolist(), splitting.folds, rng)
-        folds = folds_of(known[~away], part, splitting.folds)
-        return replace(division(known, away, folds), order="grouped")
+        held = group_parts(groups.tolist(), max(HOLDOUT_ONE_IN, splitting.folds + 1), rng) == 0
+        part = group_parts(groups[~held].tolist(), splitting.folds, rng)
+        folds = folds_of(known[~held], part, splitting.folds)
+        return replace(division(known, held, folds), order="grouped")
     if splitting.time is not None:
         return by_time(task, known, splitting)
-    away = deal(codes, JUDGES, rng) == 0
-    fold = deal(codes[~away], splitting.folds, rng)
-    count = 1 if (~away).sum() >= MANY else splitting.folds
-    return division(known, away, folds_of(known[~away], fold, count))
+    held = deal(codes, HOLDOUT_ONE_IN, rng) == 0
+    fold = deal(codes[~held], splitting.folds, rng)
+    count = 1 if (~held).sum() >= MANY else splitting.folds
+    return division(known, held, folds_of(known[~held], fold, count))
 
 
 def strata(task: NodeTask) -> Array:
@@ -111,17 +111,21 @@ def check_enough(task: NodeTask, codes: Array) -> None:
 
 
 def division(
-    known: Array, away: NDArray[np.bool_], folds: tuple[Split, ...], *, refit_on_judges: bool = True
+    known: Array,
+    held: NDArray[np.bool_],
+    folds: tuple[Split, ...],
+    *,
+    refit_on_holdout: bool = True,
 ) -> Division:
-    """The division whose judges are `away`."""
-    judges, choosers = torch.from_numpy(known[away]), torch.from_numpy(known[~away])
-    refit_nodes = torch.from_numpy(known) if refit_on_judges else choosers
-    return Division(judges, choosers, folds, refit_nodes)
+    """The division whose holdout is `held`."""
+    holdout, development = torch.from_numpy(known[held]), torch.from_numpy(known[~held])
+    refit_nodes = torch.from_numpy(known) if refit_on_holdout else development
+    return Division(holdout, development, folds, refit_nodes)
 
 
-def folds_of(choosers: Array, part: Array, count: int) -> tuple[Split, ...]:
+def folds_of(development: Array, part: Array, count: int) -> tuple[Split, ...]:
     """Fold k validates on part k and trains on the others."""
-    return tuple(split_of(choosers[part != k], choosers[part == k]) for k in range(count))
+    return tuple(split_of(development[part != k], development[part == k]) for k in range(count))
 
 
 def split_of(train: Array, val: Array) -> Split:
@@ -133,31 +137,31 @@ def split_of(train: Array, val: Array) -> Split:
 def by_parts(
     task: NodeTask, known: Array, codes: Array, rng: np.random.Generator, splitting: Splitting
 ) -> Division:
-    """Judges are the test nodes, which no model is ever trained on."""
+    """The holdout is the test nodes, which no model is ever trained on."""
     assert splitting.parts is not None
     parts = parts_of(task, splitting.parts, known)
-    away = parts == "test"
+    held = parts == "test"
     if (parts == "val").any():
         folds: tuple[Split, ...] = (split_of(known[parts == "train"], known[parts == "val"]),)
     else:
-        fold = deal(codes[~away], splitting.folds, rng)
-        folds = folds_of(known[~away], fold, splitting.folds)
-    return division(known, away, folds, refit_on_judges=False)
+        fold = deal(codes[~held], splitting.folds, rng)
+        folds = folds_of(known[~held], fold, splitting.folds)
+    return division(known, held, folds, refit_on_holdout=False)
 
 
 def by_time(task: NodeTask, known: Array, splitting: Splitting) -> Division:
-    """Judges are the latest fifth; fold k validates on what follows the nodes it trains on."""
+    """The holdout is the latest fifth; fold k validates on what follows the nodes it trains on."""
     assert splitting.time is not None
     when = moments(texts_of(task, splitting.time, known), splitting.time)
     order = np.argsort(when, kind="stable")
-    early = len(known) - max(1, len(known) // JUDGES)
+    early = len(known) - max(1, len(known) // HOLDOUT_ONE_IN)
     wanted = [early * k // (splitting.folds + 1) for k in range(1, splitting.folds + 1)]
     cuts = cuts_in_time(when[order], [*wanted, early], splitting.time)
-    away = np.zeros(len(known), dtype=bool)
-    away[order[cuts[-1] :]] = True
+    held = np.zeros(len(known), dtype=bool)
+    held[order[cuts[-1] :]] = True
     spans = itertools.pairwise(cuts)
     folds = tuple(split_of(known[order[:cut]], known[order[cut:end]]) for cut, end in spans)
-    return replace(division(known, away, folds), order="time")
+    return replace(division(known, held, folds), order="time")
 
 
 def deal(labels: NDArray[np.int64], parts: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Entry:
-    """The best settings of a family by cross-validation, and their measure on the judges.
+    """The best settings of a family by cross-validation, and their measure on the holdout.
 
     members: networks that differ in seed and whose mean is meant; folds: those it was measured on.
     A family below the median of the first fold is given up there and stands behind all others.
@@ -43,10 +43,10 @@ class Leaderboard:
     """Families, best first by cross-validation; the winner refitted on all known nodes.
 
     estimate, calibration_error, coverage (of sets asked to hold the class of 90 %) and report are
-    measured on the judges; a regression has intervals in place of sets, and no calibration error.
+    measured on the holdout; a regression has intervals in place of sets, and no calibration error.
     coverage_range: where chance alone lets the coverage of right sets lie, in 19 of 20 cases.
     majority: of the most frequent class, or of the mean. graph_gain: winner with the graph less
-    the best model without it (or the best with it less the winner without), on the judges, None
+    the best model without it (or the best with it less the winner without), on the holdout, None
     where only one kind was there. curves: of the winner's training on each fold.
     """
 

@@ -26,8 +26,9 @@ PARTS = {
 class Splitting:
     """By columns of the label file, at most one of them; without any, nodes are dealt at random.
 
-    parts: says train, val or test of each node, and test nodes judge; groups: nodes of one group
-    stay together; time: the latest nodes judge, and later ones validate. folds: of the choosers.
+    parts: says train, val or test of each node, and test nodes are held out; groups: nodes of one
+    group stay together; time: the latest nodes are held out, and later ones validate. folds: of the
+    other nodes.
 
     >>> from elasticgnn.training import Splitting
     >>> Splitting(groups="household").folds
@@ -93,8 +94,8 @@ def with_untaught(task: NodeTask, splitting: Splitting) -> NodeTask:
     if not absent:
         return task
     names = ", ".join(repr(task.class_names[label]) for label in absent[:5])
-    said = f"WARNING: all known nodes of class {names} are to test: no model can learn to say it"
-    return replace(task, notes=(*task.notes, said))
+    note = f"WARNING: all known nodes of class {names} are to test: no model can learn to say it"
+    return replace(task, notes=(*task.notes, note))
 
 
 def group_parts(groups: Sequence[str], parts: int, rng: np.random.Generator) -> Array:
@@ -130,7 +131,7 @@ def cuts_in_time(when: NDArray[np.float64], places: Sequence[int], column: str) 
     """`places` of ascending times, each moved to the nearest one where the time changes.
 
     Nodes of one moment stay on one side of a cut. With fewer moments there are fewer cuts, from
-    the latest place on; two are the fewest that train, choose and judge apart.
+    the latest place on; two are the fewest that train, choose and measure apart.
     """
     changes = np.flatnonzero(np.diff(when)) + 1
     count, top = min(len(changes), len(places)), len(changes)

@@ -15,7 +15,7 @@ from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.conclude import conclude
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import RANDOM, divide
-from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.holdout import Holdout
 from elasticgnn.training.tuning.leaderboard import Leaderboard
 from elasticgnn.training.tuning.metrics import Metric, choose_metric, choose_number_metric
 from elasticgnn.training.tuning.outcome_file import OutcomeFile
@@ -34,9 +34,9 @@ def tune(
     progress: Progress | None = None,
     checkpoint: Path | None = None,
 ) -> Leaderboard:
-    """The best model for the known nodes of `task`, and what it is worth on nodes kept away.
+    """The best model for the known nodes of `task`, and what it is worth on held-out nodes.
 
-    One known node in five judges; the others choose family and settings by cross-validation.
+    One known node in five is held out; the others choose family and settings by cross-validation.
     The winner is refitted on all known nodes for as long as the folds selected; its calibration
     comes from further refits, each without the nodes it is asked about, which may take half of
     `minutes` on top. How many settings are tried depends on the time, the split does not.
@@ -68,8 +68,8 @@ def tune(
     together = worthwhile_ensemble(evaluation, ranked[0], division.folds, 30 * minutes)
     ranked = ranked if together is None else [together, *ranked[1:]]
     left = 60 * minutes - (time.perf_counter() - began)
-    judges = Judges(evaluation, division, left / 2, rng)
-    board = conclude(task, preparation, ranked, judges, began, max(left / 4, 30 * minutes))
+    holdout = Holdout(evaluation, division, left / 2, rng)
+    board = conclude(task, preparation, ranked, holdout, began, max(left / 4, 30 * minutes))
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     return board

@@ -13,8 +13,8 @@ from elasticgnn.training.tuning.closed_form import PROPAGATION, closed_form_cand
 from elasticgnn.training.tuning.conclude import calibrated
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import RANDOM, divide
-from elasticgnn.training.tuning.held_out import hold_out
-from elasticgnn.training.tuning.judge import Judges
+from elasticgnn.training.tuning.holdout import Holdout
+from elasticgnn.training.tuning.out_of_fold import predict_out_of_fold
 from elasticgnn.training.tuning.splitting import Splitting
 
 FOREVER = 1e6
@@ -47,22 +47,22 @@ def regression_on_features():
     return next(c for c in closed_form_candidates(has_features=True) if not c.by_id and not c.hops)
 
 
-def judged(task, splitting=RANDOM, seed=0, candidate=None):
-    """A candidate, label propagation if none, measured on the folds of a division; its judges."""
+def searched(task, splitting=RANDOM, seed=0, candidate=None):
+    """A candidate, label propagation if none, measured on the folds of a division; its holdout."""
     loud = candidate or loud_propagation()
     evaluation = Evaluation(task, "accuracy", seed)
     division = divide(task, np.random.default_rng(seed), splitting)
     best = evaluation.measure([loud], division.folds, 1.0)[0]
-    return Judges(evaluation, division, FOREVER, np.random.default_rng(seed)), best
+    return Holdout(evaluation, division, FOREVER, np.random.default_rng(seed)), best
 
 
-def away_from(task, y, judges, best, held):
+def away_from(task, y, holdout, best, held):
     """Coverage of sets asked to hold 90 % on unknown nodes; how much surer the model is there than
     right, less the same on the nodes held out."""
-    evaluation = judges.evaluation
+    evaluation = holdout.evaluation
     calibration, scores = calibrated(evaluation, held.calibrating)
     away = (task.labels < 0).nonzero().flatten()
-    model = evaluation.refit(best, judges.division.refit_nodes)
+    model = evaluation.refit(best, holdout.division.refit_nodes)
     said = calibration.apply(evaluation.probability(best.candidate, model, away))
     truth = y[away.numpy()]
     inside = conformal_sets(said, scores, 0.9)[np.arange(len(truth)), truth].mean()
@@ -80,9 +80,9 @@ def test_sets_and_probabilities_are_true_of_the_saved_model_over_many_draws():
     found, on_folds = [], []
     for seed in range(6):
         task, y = weakly_joined(seed)
-        judges, best = judged(task, seed=seed)
-        found.append(away_from(task, y, judges, best, hold_out(judges, best, FOREVER)))
-        on_folds.append(away_from(task, y, judges, best, hold_out(judges, best, 0.0)))
+        holdout, best = searched(task, seed=seed)
+        found.append(away_from(task, y, holdout, best, predict_out_of_fold(holdout, best, FOREVER)))
+        on_folds.append(away_from(task, y, holdout, best, predict_out_of_fold(holdout, best, 0.0)))
     coverage, surer = np.mean(found, axis=0)
     assert coverage == pytest.approx(0.9, abs=0.015)
     assert abs(surer) < 0.02
@@ -103,13 +103,13 @@ def test_models_that_calibrate_know_nearly_as_many_labels_as_the_saved_one(
     """Trained on four fifths they are right less often, and its sets hold more than was asked."""
     task, _ = weakly_joined(0, n=400, known=200)
     task = replace(task, label_columns={"family": tuple(str(k % 10) for k in range(400))})
-    judges, best = judged(task, splitting, candidate=regression_on_features())
-    refit, trained = judges.evaluation.refit, []
+    holdout, best = searched(task, splitting, candidate=regression_on_features())
+    refit, trained = holdout.evaluation.refit, []
     monkeypatch.setattr(
-        judges.evaluation, "refit", lambda o, train: trained.append(len(train)) or refit(o, train)
+        holdout.evaluation, "refit", lambda o, train: trained.append(len(train)) or refit(o, train)
     )
-    hold_out(judges, best, seconds)
-    assert trained[0] == len(judges.division.choosers)  # as the others on the leaderboard
+    predict_out_of_fold(holdout, best, seconds)
+    assert trained[0] == len(holdout.division.development)  # as the others on the leaderboard
     assert len(trained[1:]) == refits
     assert min(trained[1:], default=200) / 200 >= least
 
@@ -118,11 +118,11 @@ def test_each_node_is_asked_of_a_model_that_has_not_seen_it():
     """A model that had seen a node would know its class: no edge and no feature gives it away."""
     task, _ = weakly_joined(0, n=400, known=200)
     lonely = Graph.from_edge_index(torch.tensor([[0], [1]]), 400, undirected=True)
-    judges, best = judged(replace(task, graph=lonely))
-    held = hold_out(judges, best, FOREVER)
+    holdout, best = searched(replace(task, graph=lonely))
+    held = predict_out_of_fold(holdout, best, FOREVER)
     truth = task.labels[torch.from_numpy(held.nodes)].numpy()
     assert sorted(held.nodes.tolist()) == task.labelled.tolist()
-    assert held.nodes[held.group == 0].tolist() == judges.division.judges.tolist()
+    assert held.nodes[held.group == 0].tolist() == holdout.division.holdout.tolist()
     shares = np.bincount(truth) / len(truth)
     own = held.outputs[np.arange(len(truth)), truth]
     assert np.abs(own - shares[truth]).max() < 0.05  # nothing but how frequent the class is
@@ -130,16 +130,16 @@ def test_each_node_is_asked_of_a_model_that_has_not_seen_it():
 
 def test_a_test_of_ones_own_calibrates_nothing():
     task, _ = weakly_joined(0, n=400, known=200)
-    judges, best = judged(task, Splitting(parts="part"))
-    held = hold_out(judges, best, FOREVER)
-    assert not set(held.calibrating.nodes.tolist()) & set(judges.division.judges.tolist())
-    assert len(held.judged) == len(judges.division.judges)
+    holdout, best = searched(task, Splitting(parts="part"))
+    held = predict_out_of_fold(holdout, best, FOREVER)
+    assert not set(held.calibrating.nodes.tolist()) & set(holdout.division.holdout.tolist())
+    assert len(held.of_holdout) == len(holdout.division.holdout)
 
 
 def test_later_nodes_do_not_teach_what_is_said_of_earlier_ones():
     task, _ = weakly_joined(0, n=400, known=200)
     task = replace(task, label_columns={"day": tuple(map(str, range(400)))})
-    division = judged(task, Splitting(time="day"))[0].division
+    division = searched(task, Splitting(time="day"))[0].division
     for number, fold in enumerate(division.folds):
         train = division.trained_without(fold.val, number)
         assert int(train.max()) < int(fold.val.min())

@@ -1,4 +1,4 @@
-"""The nodes that judge: refitted candidates measured on nodes no choice has seen."""
+"""The holdout: refitted candidates measured on nodes no choice has seen."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ DRAWS = 300
 PAIRS = 500  # of a regression, kept for its page
 
 
-class Judges:
-    """Measures on the judging nodes, of candidates refitted on all the others.
+class Holdout:
+    """Measures on the holdout, of candidates refitted on all the others.
 
     The winner and its best rival are always refitted, the other families while `seconds` last.
     """
@@ -41,7 +41,7 @@ class Judges:
         self, evaluation: Evaluation, division: Division, seconds: float, rng: np.random.Generator
     ) -> None:
         self.evaluation, self.division, self.seconds, self.rng = evaluation, division, seconds, rng
-        self.labels: Array = evaluation.truth(division.judges)
+        self.labels: Array = evaluation.truth(division.holdout)
         self.began = time.perf_counter()
         self._outputs: dict[int, Array] = {}
 
@@ -51,12 +51,12 @@ class Judges:
         return time.perf_counter() - self.began < self.seconds
 
     def outputs_of(self, outcome: Outcome) -> Array:
-        """Class probabilities that the refitted candidate gives the judges."""
+        """Class probabilities that the refitted candidate gives the nodes of the holdout."""
         key = id(outcome)
         if key not in self._outputs:
-            model = self.evaluation.refit(outcome, self.division.choosers)
-            judges = self.division.judges
-            self._outputs[key] = self.evaluation.probability(outcome.candidate, model, judges)
+            model = self.evaluation.refit(outcome, self.division.development)
+            holdout = self.division.holdout
+            self._outputs[key] = self.evaluation.probability(outcome.candidate, model, holdout)
         return self._outputs[key]
 
     def estimate(self, outputs: Array) -> Estimate:
@@ -79,9 +79,9 @@ class Judges:
     def majority(self, task: NodeTask) -> float:
         """The metric of always giving the class shares (or the mean) of the other nodes."""
         if self.evaluation.unit is not None:
-            mean = self.evaluation.truth(self.division.choosers).mean()
+            mean = self.evaluation.truth(self.division.development).mean()
             return score(self.evaluation.metric, self.labels, np.full((len(self.labels), 1), mean))
-        counts = torch.bincount(task.labels[self.division.choosers], minlength=task.num_classes)
+        counts = torch.bincount(task.labels[self.division.development], minlength=task.num_classes)
         shares = (counts / counts.sum()).double().numpy()
         same = np.tile(shares, (len(self.labels), 1))
         return score(self.evaluation.metric, self.labels, same)
@@ -91,7 +91,7 @@ class Judges:
         return calibration_error(self.labels, outputs)
 
     def coverage(self, outputs: Array, scores: list[float]) -> float:
-        """The share of judges whose class is in their set for 90 %."""
+        """The share of the holdout whose class is in their set for 90 %."""
         inside = conformal_sets(outputs, scores, COVERAGE)
         return float(inside[np.arange(len(self.labels)), self.labels].mean())
 
@@ -113,7 +113,7 @@ class Judges:
         }
 
     def interval_coverage(self, outputs: Array, scores: list[float]) -> float:
-        """The share of judges whose number is in its interval for 90 %."""
+        """The share of the holdout whose number is in its interval for 90 %."""
         return float((np.abs(self.labels - outputs[:, 0]) <= threshold(scores, COVERAGE)).mean())
 
     def report(self, outputs: Array, names: tuple[str, ...]) -> dict[str, Any]:
