@@ -62,9 +62,10 @@ def test_attack_saves_flips_that_can_be_loaded(method, files, run, tmp_path):
 
 
 def test_attack_speaks_plainly_without_json(files, run):
-    said = run("attack", *own(files), "--flips", "2", "--method", "prbcd", "--block", "100").stdout
-    assert "prbcd on" in said
-    assert "flips (" in said
+    words = ("--flips", "2", "--method", "prbcd", "--block", "100")
+    printed = run("attack", *own(files), *words).stdout
+    assert "prbcd on" in printed
+    assert "flips (" in printed
 
 
 def test_single_nodes_are_attacked_and_victims_may_train_on(files, run, tmp_path):
@@ -202,10 +203,10 @@ def test_inspect_ranks_every_edge(files, model_file, run, tmp_path):
 
 def test_inspect_drops_the_worst_and_measures_a_gcn(files, model_file, run, tmp_path):
     words = ["inspect", model_file, files / "edges.csv", *own(files)[1:], "--drop", "5"]
-    said = run(*words, "--cleaned", tmp_path / "cleaned.csv").stdout
+    printed = run(*words, "--cleaned", tmp_path / "cleaned.csv").stdout
     before = len((files / "edges.csv").read_text().splitlines())
     assert len((tmp_path / "cleaned.csv").read_text().splitlines()) == before - 5
-    assert "GCN without the 5 worst" in said
+    assert "GCN without the 5 worst" in printed
 
 
 def test_cleaned_graph_is_written_beside_the_ranking(files, model_file, run, tmp_path):

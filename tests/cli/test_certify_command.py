@@ -69,9 +69,9 @@ def test_denoiser_is_one_option(model_file, capsys):
 )
 def test_bad_options_are_one_line(model_file, words, message, capsys):
     assert run("certify", model_file, "planted", *words) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert "Traceback" not in said
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert "Traceback" not in printed
 
 
 @pytest.mark.parametrize("shift", [0, 7])

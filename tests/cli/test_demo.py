@@ -13,9 +13,9 @@ def test_demo_prints_a_table_and_draws_a_picture(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(demo_cells, "DAMAGES", {"random": (0.0, 0.4), "metattack": (0.0, 0.25)})
     picture = tmp_path / "demo.png"
     assert run("demo", "--runs", 2, "--epochs", 3, "--jobs", 1, "-o", picture) == 0
-    said = capsys.readouterr().out
-    assert all(name in said for name in ("ElasticGNN", "APPNP", "GCN", "MLP", "40%", "25%"))
-    assert str(picture) in said.replace("\n", "")
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("ElasticGNN", "APPNP", "GCN", "MLP", "40%", "25%"))
+    assert str(picture) in printed.replace("\n", "")
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

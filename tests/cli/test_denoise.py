@@ -87,9 +87,9 @@ def test_answer_that_is_not_certified_leaves_with_one(files, monkeypatch):
 def test_first_unknown_node_is_named(files, capsys):
     (files / "edges.csv").write_text("a,b\ns1,s2\ns2,s99\n")
     assert run(files / "signal.csv", files / "edges.csv", "--lambda1", 1) == 2
-    said = capsys.readouterr().err
-    assert "'s99' in row 3" in said
-    assert "Traceback" not in said
+    printed = capsys.readouterr().err
+    assert "'s99' in row 3" in printed
+    assert "Traceback" not in printed
 
 
 def test_numbers_and_text_name_the_same_node(files):
@@ -191,9 +191,9 @@ def test_plot_of_coordinates_is_drawn(files):
 def test_bad_input_leaves_with_two_and_one_line(files, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(files)
     assert run(*arguments) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.count("\n") == 1
 
 
 def test_a_row_with_an_empty_cell_keeps_the_others_and_is_filled(files, capsys):
@@ -218,11 +218,11 @@ def test_a_component_without_values_stays_empty_and_is_mentioned(files, capsys):
 
 def test_it_says_in_words_what_it_did(files, capsys):
     assert run(files / "signal.csv", files / "edges.csv", "--select", "cv") == 0
-    said = capsys.readouterr().out
-    assert "forest (the graph has no cycles" in said
-    assert "by held-out nodes and the lowest score; noise level" in said
-    assert "10 nodes in " in said
-    assert " constant pieces, " in said
+    printed = capsys.readouterr().out
+    assert "forest (the graph has no cycles" in printed
+    assert "by held-out nodes and the lowest score; noise level" in printed
+    assert "10 nodes in " in printed
+    assert " constant pieces, " in printed
 
 
 def test_an_answer_at_the_rounding_floor_leaves_with_three(files, capsys):
@@ -268,6 +268,6 @@ def test_an_interrupted_solve_leaves_with_130_and_the_old_file(
     out.write_text("the old file")
     assert run(files / "signal.csv", files / "edges.csv", "-o", out, *strength) == 130
     assert out.read_text() == "the old file"
-    said = capsys.readouterr()
-    assert said.err == "interrupted\n"
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert printed.err == "interrupted\n"
+    assert printed.out == ""

@@ -70,8 +70,8 @@ def test_a_packed_table_is_written_beside_its_source(days):
 def test_json_has_no_infinity(days, capsys):
     options = ("--loss", "huber:1", "--lambda1", 1, "--json")
     assert run(days / "prices.csv", days / "edges.csv", *options) == 0
-    said = capsys.readouterr().out
-    assert json.loads(said, parse_constant=pytest.fail)["distance_bound"] is None
+    printed = capsys.readouterr().out
+    assert json.loads(printed, parse_constant=pytest.fail)["distance_bound"] is None
 
 
 def test_sixteen_bits_of_gray_stay_sixteen(tmp_path):

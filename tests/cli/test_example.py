@@ -25,8 +25,8 @@ def test_the_commands_of_the_tutorial_work(tmp_path, monkeypatch, capsys):
         with pytest.raises(SystemExit) as stop:
             main(command.replace("--minutes 0.5", "--minutes 0.01").split())
         assert not stop.value.code
-    said = capsys.readouterr().out
-    assert "are read as source, target" in said
+    printed = capsys.readouterr().out
+    assert "are read as source, target" in printed
     assert Path("page.html").stat().st_size > 200_000
     assert Path("why.png").exists()
     rows = list(csv.DictReader(Path("predictions.csv").read_text().splitlines()))

@@ -57,10 +57,10 @@ def test_predict_says_the_role_of_each_node(made):
 
 def test_explain_prints_and_draws_what_moved_a_node(made):
     words = ("explain", made / "m.safetensors", TRANSFERS / "transfers.csv", "acc0100", *OWN)
-    said = run(*words, "--plot", made / "why.svg", "--top", 2)
-    assert "neighbours (2 of 8), points their edges add:" in said
+    printed = run(*words, "--plot", made / "why.svg", "--top", 2)
+    assert "neighbours (2 of 8), points their edges add:" in printed
     own = ("age_days = 366", "transfers_per_week = 6", "share_abroad = 0.259", "balance = 291")
-    assert sum(value in said for value in own) == 2  # as they stand in the file
+    assert sum(value in printed for value in own) == 2  # as they stand in the file
     assert (made / "why.svg").read_text("utf-8").count("<path") > 20
     known = json.loads(run(*words, "--json"))
     effects = [abs(part["effect"]) for part in known["neighbours"]]

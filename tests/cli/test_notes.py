@@ -41,8 +41,9 @@ def test_a_column_that_the_model_does_not_know_is_named(command, folder, capsys,
     monkeypatch.chdir(folder)
     words = [command, "m.st", "e.csv", *ASKED[command], "--features", "more.csv"]
     assert run(*words) == 0
-    said = capsys.readouterr()
-    assert "note: feature columns the model does not know are left out: new" in said.out + said.err
+    printed = capsys.readouterr()
+    note = "note: feature columns the model does not know are left out: new"
+    assert note in printed.out + printed.err
 
 
 @pytest.mark.parametrize(
@@ -55,9 +56,9 @@ def test_a_column_that_the_model_does_not_know_is_named(command, folder, capsys,
 def test_nodes_beside_the_largest_component_are_counted(words, folder, capsys):
     epochs = ["--epochs", 2] if words[0] == "robustness" else []
     assert run(*words, *epochs, *own(folder)) == 0
-    said = capsys.readouterr().err
-    assert "note: only the largest component is attacked: 24 of 25 nodes" in said
-    assert "note: e.csv: 1 of 25 nodes have no edge" in said
+    printed = capsys.readouterr().err
+    assert "note: only the largest component is attacked: 24 of 25 nodes" in printed
+    assert "note: e.csv: 1 of 25 nodes have no edge" in printed
 
 
 def test_a_comparison_says_how_files_were_read_before_its_minutes_begin(
@@ -68,6 +69,6 @@ def test_a_comparison_says_how_files_were_read_before_its_minutes_begin(
 
     monkeypatch.setattr("elasticgnn.training.tuning.tune", begin)
     assert run("train", *own(folder)) == 2
-    said = capsys.readouterr()
-    assert "1 of 25 nodes have no edge" in said.out
-    assert "begun" in said.err
+    printed = capsys.readouterr()
+    assert "1 of 25 nodes have no edge" in printed.out
+    assert "begun" in printed.err

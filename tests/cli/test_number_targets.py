@@ -30,9 +30,9 @@ def test_numbers_are_learned_and_predicted_with_intervals(files, capsys):
     labels = ("--labels", files / "prices.csv", "--label", "price", "--target", "number")
     model, answer = files / "m.safetensors", files / "out.csv"
     assert run("train", *own, *labels, "--minutes", 0.01, "--time", "day", "-o", model) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for words in ("column 'price' holds 40 numbers", "ridge", "neighbour average", "r2 ", "mean "):
-        assert words in said
+        assert words in printed
     where = (files / "edges.csv", "--features", files / "features.csv")
     assert run("predict", model, *where, "--coverage", 0.8, "-o", answer) == 0
     rows = list(csv.DictReader(answer.read_text().splitlines()))
@@ -57,19 +57,19 @@ def check_endless(model, where, capsys):
     for coverage, endless in ((0.9, False), (0.999, True)):
         capsys.readouterr()
         assert run("predict", model, *where, "--coverage", coverage, "--json") == 0
-        said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["predictions"]
-        assert len(said) == 80
-        assert all((row["low"] is None) == endless for row in said)
+        rows = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["predictions"]
+        assert len(rows) == 80
+        assert all((row["low"] is None) == endless for row in rows)
 
 
 def check_explanation(model, where, files, capsys, value):
     capsys.readouterr()
     words = ("explain", model, where[0], "n12", *where[1:])
     assert run(*words, "--plot", files / "why.svg") == 0
-    said = capsys.readouterr().out
-    assert float(said.split()[1]) == pytest.approx(value, rel=1e-3)
-    assert "what their edges add:" in said
-    assert "size = 12" in said
+    printed = capsys.readouterr().out
+    assert float(printed.split()[1]) == pytest.approx(value, rel=1e-3)
+    assert "what their edges add:" in printed
+    assert "size = 12" in printed
     assert (files / "why.svg").read_text("utf-8").count("<path") > 20
     assert run(*words, "--json") == 0
     known = json.loads(capsys.readouterr().out)
@@ -84,8 +84,8 @@ def check_inspection(model, where, labels, files, capsys):
     capsys.readouterr()
     words = (*where, *labels, "-o", ranked, "--drop", 3, "--cleaned", cleaned)
     assert run("inspect", model, *words) == 0
-    said = capsys.readouterr().out
-    assert "how far the numbers at the two ends" in said
+    printed = capsys.readouterr().out
+    assert "how far the numbers at the two ends" in printed
     rows = list(csv.DictReader(ranked.read_text().splitlines()))
     edges = (files / "edges.csv").read_text().splitlines()
     assert len(rows) == len(edges) - 1

@@ -61,8 +61,8 @@ def test_the_same_table_trains_and_is_asked_about(folder, capsys):
     assert run("train", *files(folder), *split, *TRAIN, "-o", model) == 0
     answer = ("--features", folder / "t.csv", "-o", folder / "out.csv")
     assert run("predict", model, folder / "e.csv", *answer) == 0
-    said = capsys.readouterr()
-    assert "does not know are left out: Verdict, day" in said.out + said.err
+    printed = capsys.readouterr()
+    assert "does not know are left out: Verdict, day" in printed.out + printed.err
 
 
 def test_the_columns_of_a_model_have_a_category_once():
@@ -73,7 +73,7 @@ def test_the_columns_of_a_model_have_a_category_once():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["train", "cora", "--id", "a"], "must go with own files, got 'cora'"),
         (["train", "cora", "--checkpoint-every", 2], "--checkpoint-every must be given with"),
@@ -83,7 +83,7 @@ def test_the_columns_of_a_model_have_a_category_once():
         (["report", "m.st", "cora", "--encoding", "utf-8"], "must go with own files, got 'cora'"),
     ],
 )
-def test_options_without_effect_are_refused(words, said, tmp_path, capsys, monkeypatch):
+def test_options_without_effect_are_refused(words, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pairs = "\n".join(f"n{k},n{(k + 2) % 30}" for k in range(30))
     (tmp_path / "e.csv").write_text("source,target\n" + pairs)
@@ -93,7 +93,7 @@ def test_options_without_effect_are_refused(words, said, tmp_path, capsys, monke
         assert run("train", *files(tmp_path), *TRAIN, "-o", "m.st") == 0
     capsys.readouterr()
     assert run(*words) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_class_weights_are_refused_for_numbers(tmp_path, capsys):

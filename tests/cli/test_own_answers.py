@@ -52,15 +52,15 @@ def test_columns_of_any_size_train_alike_with_given_settings(files, capsys):
         printed = csv.DictReader(capsys.readouterr().out.splitlines())
         answers.append([float(row["p(yes)"]) for row in printed])
     assert answers[0] == pytest.approx(answers[1], abs=0.01)
-    assert sum((said > 0.5) == (k >= 30) for k, said in enumerate(answers[1])) >= 58
+    assert sum((value > 0.5) == (k >= 30) for k, value in enumerate(answers[1])) >= 58
 
 
 def test_no_better_than_the_majority_is_a_warning(files, capsys):
     labels = "".join(f"n{k},{'rare' if k % 6 == 0 else 'usual'}\n" for k in range(60))
     (files / "labels.csv").write_text("id,label\n" + labels)
     assert train(files) == 0
-    said = capsys.readouterr().out
-    assert "WARNING: this model has learned nothing of use: always saying 'usual'" in said
+    printed = capsys.readouterr().out
+    assert "WARNING: this model has learned nothing of use: always saying 'usual'" in printed
     assert train(files, "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["majority"]["class"] == "usual"
@@ -70,10 +70,10 @@ def test_no_better_than_the_majority_is_a_warning(files, capsys):
 def test_too_few_labels_to_test_are_said(files, capsys):
     (files / "few.csv").write_text("id,label\nn1,no\nn40,yes\n")
     assert train(files, labels="few.csv") == 0
-    said = capsys.readouterr().out
-    assert "nan" not in said
-    assert "test accuracy unknown" in said
-    assert "WARNING: no labelled node is left to test on" in said
+    printed = capsys.readouterr().out
+    assert "nan" not in printed
+    assert "test accuracy unknown" in printed
+    assert "WARNING: no labelled node is left to test on" in printed
 
 
 def test_splits_name_nodes_by_their_ids(files, capsys):
@@ -155,7 +155,7 @@ def test_own_files_are_tuned_unless_settings_are_given(files, capsys):
     own = (*own, "--labels", files / "labels.csv", "--minutes", 0.01)
     model, answer = files / "m.safetensors", files / "out.csv"
     assert run("train", *own, "-o", model) == 0
-    said = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for words in (
         "cross-validation",
         "label propagation",
@@ -163,7 +163,7 @@ def test_own_files_are_tuned_unless_settings_are_given(files, capsys):
         "the graph ",
         "by chance",
     ):
-        assert words in said
+        assert words in printed
     where = (files / "edges.csv", "--features", files / "features.csv")
     assert run("predict", model, *where, "--coverage", 0.9, "-o", answer) == 0
     assert "nodes kept away (by chance " in capsys.readouterr().out
@@ -218,9 +218,9 @@ def test_files_unlike_those_of_the_training_are_said(files, capsys):
         ("light.csv", "features.csv"): {"edges are unweighted, the model knows weighted ones"},
         ("edges.csv", "bare.csv"): {"features have no names: the model takes their columns in"},
     }
-    for (graph, features), said in notes.items():
+    for (graph, features), expected in notes.items():
         capsys.readouterr()
         assert run("predict", model, files / graph, "--features", files / features) == 0
         printed = capsys.readouterr().err
-        assert all(note in printed for note in said)
-        assert ("weighted" in printed or "no names" in printed) == bool(said)
+        assert all(note in printed for note in expected)
+        assert ("weighted" in printed or "no names" in printed) == bool(expected)

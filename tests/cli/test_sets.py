@@ -28,8 +28,8 @@ def test_a_set_of_two_classes_is_not_a_class_of_that_name():
     trained = replace(
         trained_on(task, model, settings), class_names=names, facts={"conformal": scores}
     )
-    said = Prediction(torch.tensor([[0.5, 0.45, 0.05], [0.05, 0.05, 0.9]]), torch.zeros(2))
+    predicted = Prediction(torch.tensor([[0.5, 0.45, 0.05], [0.05, 0.05, 0.9]]), torch.zeros(2))
     rows = [{}, {}]
-    words = add_sets(rows, trained, said, 0.6)
+    words = add_sets(rows, trained, predicted, 0.6)
     assert [row["set"] for row in rows] == ["a;b", "a|b"]
     assert "';' between its classes" in words

@@ -50,9 +50,9 @@ def test_status_counts_cells_and_trainings(app, folder):
     assert row["processor_hours"] > 0
     assert [group["runs"] for group in row["groups"]] == [2, 2, 2, 2]
     assert (row["left"], row["unmeasured"], row["cells_searched"]) == (0, 0, 4)
-    said = invoke(app, "study", "status", "table3", "--quick", "--results", folder).stdout
-    assert "4/4 cells complete" in said
-    assert "8 trainings in 0 minutes (4 epochs each, " in said
+    printed = invoke(app, "study", "status", "table3", "--quick", "--results", folder).stdout
+    assert "4/4 cells complete" in printed
+    assert "8 trainings in 0 minutes (4 epochs each, " in printed
 
 
 def test_status_of_an_untouched_folder_is_zero_and_leaves_it_untouched(app, tmp_path):

@@ -32,9 +32,9 @@ def own_files(tmp_path):
 
 def test_train_on_bundled_cora_says_how_accurate_it_is(capsys, tmp_path):
     assert run("train", *QUICK, "-o", tmp_path / "m.safetensors") == 0
-    said = capsys.readouterr().out
-    assert "elastic on cora: test accuracy" in said
-    assert "over 2 splits" in said
+    printed = capsys.readouterr().out
+    assert "elastic on cora: test accuracy" in printed
+    assert "over 2 splits" in printed
     assert TrainedModel.load(tmp_path / "m.safetensors").data["name"] == "cora"
 
 
@@ -122,10 +122,10 @@ def test_predict_by_the_name_of_a_data_set(tmp_path, capsys):
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
     assert run(*arguments) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: ")
-    assert message in said
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: ")
+    assert message in printed
+    assert printed.count("\n") == 1
 
 
 def test_a_model_is_refused_on_nodes_it_does_not_know(own_files, tmp_path, capsys):
@@ -135,9 +135,9 @@ def test_a_model_is_refused_on_nodes_it_does_not_know(own_files, tmp_path, capsy
     other = tmp_path / "other.csv"
     other.write_text(edges.read_text().replace("p1,", "stranger,"))
     assert run("predict", model, other) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: edges must name the nodes")
-    assert "'stranger'" in said
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: edges must name the nodes")
+    assert "'stranger'" in printed
 
 
 def test_a_model_of_own_files_takes_the_rows_in_any_order(own_files, tmp_path, capsys):

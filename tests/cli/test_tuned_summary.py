@@ -9,12 +9,12 @@ from elasticgnn.training.tuning.leaderboard import Entry, Estimate, Leaderboard
 
 
 def summary_of(metric, value, low, high, majority, gain=None, unit=None, coverage=0.9):
-    said = Estimate(value, low, high, 40)
+    reached = Estimate(value, low, high, 40)
     board = Leaderboard(
         metric=metric,
-        entries=(Entry("gcn", None, value, 0.1, 3, said, folds=4),),
+        entries=(Entry("gcn", None, value, 0.1, 3, reached, folds=4),),
         winner=SimpleNamespace(unit=unit),
-        estimate=said,
+        estimate=reached,
         majority=majority,
         graph_gain=gain and Estimate(*gain, 40),
         calibration_error=None if unit else 0.02,

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticgnn.cli.attacked_graph import attacked_graph
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say, say_notes
+from elasticgnn.cli.say import say
+from elasticgnn.cli.task_files import read, usual_settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from elasticgnn.attack.run import Settings
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.training import TrainedModel
 
 
 def register(app: typer.Typer) -> None:
@@ -79,26 +82,15 @@ def attack_command(
 
     from elasticgnn.attack import AttackBudget, Constraints, attack
     from elasticgnn.attack.evaluation import fixed_or_drawn, trained_victim
-    from elasticgnn.attack.methods import VICTIM_METHODS
-    from elasticgnn.attack.perturbation import component_task
     from elasticgnn.cli.attack_options import check_concerned, with_effort
-    from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read, without_weights
     from elasticgnn.files import check_output
-    from elasticgnn.nn import ModelSettings
-    from elasticgnn.training import TrainedModel
-    from elasticgnn.training.model.known_classes import as_fed
 
     check_concerned(context, method)
     if output is not None:
         check_output(output, inputs=(edges, features, labels))
     given = read(data, edges, features, labels, data_root, layout=layout)
-    known = TrainedModel.load(victim) if is_file_of(method, victim) else None
-    given = given if known else without_weights(given)
-    whole = as_fed(given, known, own=edges is not None)
-    task = component_task(whole) if component else whole
-    say_notes([*whole.notes, *left_out(whole, task)])
-    if rate is None and count is None:
-        rate = 0.05
+    known = victim_file(method, victim)
+    task = attacked_graph(given, known, own=edges is not None, component=component)
     limits = Constraints(keep_last_edge=keep_last_edge, degree_test=degree_test)
     aim = read_targets(targets, task, method, by_id=edges is not None)
     options = settings_for(method, limits, loss, objective, approximate, flips_per_step, block)
@@ -106,24 +98,13 @@ def attack_command(
     options = with_effort(options, attack_epochs, restarts, generations)
     generator = torch.Generator().manual_seed(seed)
     split = fixed_or_drawn(task, generator)
-    strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
     model = known.model if known else None
-    if model is None and method in VICTIM_METHODS:
-        kind: Any = victim  # ModelSettings refuses unknown names
-        named = ModelSettings(kind, lambda1=strength, lambda2=strength)
-        model = trained_victim(named, task, split, generator)
-    budget = AttackBudget(rate=rate, edges=count)
-    found = attack(
-        task,
-        split,
-        budget,
-        method,
-        model,
-        generator,
-        settings=options,
-        targets=aim,
-        progress=progress_line(budget.flips(task.graph), shown=not as_json),
-    )
+    if known is None and has_victim(method):
+        model = trained_victim(usual_settings(victim, edges), task, split, generator)
+    budget = AttackBudget(rate=0.05 if rate is None and count is None else rate, edges=count)
+    shown = progress_line(budget.flips(task.graph), shown=not as_json)
+    searched = (task, split, budget, method, model, generator)
+    found = attack(*searched, settings=options, targets=aim, progress=shown)
     if output is not None:
         found.save(output)
     report(found, task, output, as_json)
@@ -159,19 +140,18 @@ def settings_for(
     return None  # `attack` names the methods
 
 
-def is_file_of(method: str, victim: str) -> bool:
-    """Whether the victim is a model file that the method looks at."""
+def has_victim(method: str) -> bool:
+    """Whether the method attacks a trained model."""
     from elasticgnn.attack.methods import VICTIM_METHODS
 
-    return method in VICTIM_METHODS and Path(victim).is_file()
+    return method in VICTIM_METHODS
 
 
-def left_out(whole: NodeTask, part: NodeTask) -> list[str]:
-    """A note on nodes beside the largest component."""
-    if part.num_nodes == whole.num_nodes:
-        return []
-    kept = f"{part.num_nodes} of {whole.num_nodes} nodes"
-    return [f"only the largest component is attacked: {kept}"]
+def victim_file(method: str, victim: str) -> TrainedModel | None:
+    """The model of the file that the victim names; None where it names a kind of model."""
+    from elasticgnn.training import TrainedModel
+
+    return TrainedModel.load(victim) if has_victim(method) and Path(victim).is_file() else None
 
 
 def read_targets(text: str | None, task: NodeTask, method: str, *, by_id: bool) -> Tensor | None:

@@ -57,7 +57,7 @@ def inspect(
 ) -> None:
     """Ranks every edge by how wrong it looks to the model: its difference, its ends' classes.
 
-    An ElasticGNN also knows the dual of each edge; other models are judged by their outputs.
+    An ElasticGNN also knows the dual of each edge; other models are asked for their outputs.
     A model of --target number ranks by how far the numbers of the two ends are apart.
     The CSV has a row for each edge, the most suspicious first.
     Example: elasticgnn inspect m.st edges.csv --features features.csv --drop 50 --cleaned clean.csv
@@ -66,16 +66,11 @@ def inspect(
 
     from elasticgnn.attack import load_perturbation
     from elasticgnn.attack.grading import grade_scores
-    from elasticgnn.files import check_output
     from elasticgnn.training import TrainedModel
 
     beside = Path("edges.csv") if output is None else output
     target = cleaned or beside.with_name(f"{beside.stem}_cleaned.csv")
-    read_from = (model, features, labels, attack)  # a cleaned graph may take the graph's place
-    if output is not None:
-        check_output(output, inputs=(*read_from, edges))
-    if drop:
-        check_output(target, inputs=read_from)
+    check_places(output, target if drop else None, (model, features, labels, attack), edges)
     trained = TrainedModel.load(model)
     flips = None if attack is None else load_perturbation(attack)
     clean = as_attacked(read_for(trained, edges, features, labels, data_root, layout), flips)
@@ -93,6 +88,18 @@ def inspect(
     if drop:
         facts |= clean_up(scores, task, drop, target)
     report(facts, scores, task, trained, as_json)
+
+
+def check_places(
+    output: Path | None, cleaned: Path | None, inputs: tuple[Path | None, ...], edges: str | None
+) -> None:
+    """Refuses files that could not be written; a cleaned graph may take the graph's place."""
+    from elasticgnn.files import check_output
+
+    if output is not None:
+        check_output(output, inputs=(*inputs, edges))
+    if cleaned is not None:
+        check_output(cleaned, inputs=inputs)
 
 
 def known_nodes(task: NodeTask, *, own: bool) -> Tensor | None:
@@ -151,7 +158,7 @@ def kind_of(trained: TrainedModel) -> str:
 def predictions_of(
     scores: EdgeScores | NumberEdgeScores, trained: TrainedModel
 ) -> list[str] | list[float]:
-    """The class or the number of each node that its edges are judged by."""
+    """The class or the number of each node that its edges are compared by."""
     from elasticgnn.attack.number_suspicion import NumberEdgeScores
 
     if isinstance(scores, NumberEdgeScores):

@@ -156,7 +156,7 @@ def add_sets(
     rows: list[dict[str, object]], trained: TrainedModel, prediction: Prediction, coverage: float
 ) -> str:
     """Adds to each row the classes its node may have, best first; how large the sets are."""
-    from elasticgnn.training.tuning.calibration import conformal_sets, set_sizes
+    from elasticgnn.training.prediction.conformal import conformal_sets, set_sizes
 
     scores = trained.facts.get("conformal")
     if not scores:
@@ -192,7 +192,7 @@ def interval_words(trained: TrainedModel, coverage: float) -> str:
 
 def too_few(scores: list[float], coverage: float) -> str:
     """That so many scores of nodes held out cannot say what holds so often; empty if they can."""
-    from elasticgnn.training.tuning.calibration import largest_coverage, threshold
+    from elasticgnn.training.prediction.conformal import largest_coverage, threshold
 
     if threshold(scores, coverage) < math.inf:
         return ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say, say_notes
+from elasticgnn.cli.say import say
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
@@ -106,25 +106,16 @@ def robustness(
     for `train`: --edges, --features, --labels. `elasticgnn report --rows` shows stored rows.
     Example: elasticgnn robustness cora --models elastic,gcn --rates 0.1 --seeds 1 --rows rows/
     """
-    from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.cli.attack import left_out
-    from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, read, without_weights
-    from elasticgnn.nn import ModelSettings
+    from elasticgnn.cli.attacked_graph import attacked_graph
+    from elasticgnn.cli.task_files import read, usual_settings
     from elasticgnn.robustness import RobustnessPlan, measure_robustness
     from elasticgnn.robustness.page import write_page
     from elasticgnn.robustness.plan import quick
-    from elasticgnn.robustness.presence import as_presence
     from elasticgnn.training import TrainingPlan
-    from elasticgnn.training.model.known_classes import as_fed
 
     check_places(plot, page, rows, (edges, features, labels))
-    if public_targets and targets is not None:
-        raise ValueError(f"targets must not be given with --public-targets, got {targets}")
-    if seeds < 1:
-        raise ValueError(f"seeds must be >= 1, got {seeds}")
-    usual = PAPER_STRENGTH if edges is None else OWN_STRENGTH
-    lambda1, lambda2 = (usual if part is None else part for part in (lambda1, lambda2))
-    base = ModelSettings(lambda1=lambda1, lambda2=lambda2)
+    check_counts(seeds, targets, public_targets=public_targets)
+    base = usual_settings("elastic", edges, lambda1, lambda2)
     dropouts = [number(rate, "dropout") for rate in words(dropout)]
     plan = RobustnessPlan(
         models=contestants(models, defence or [], base, dropouts),
@@ -136,21 +127,39 @@ def robustness(
         targets=30 if targets is None else targets,
         public_targets=public_targets,
     )
-    plan = replace(
+    plan = with_efforts(plan, restarts, block, generations, screened, flips_per_step)
+    plan = quick(plan, attack_epochs)
+    given = read(data, edges, features, labels, data_root, layout=layout)
+    task = attacked_graph(given, own=edges is not None, binary=binary)
+    found = measure_robustness(task, plan, stored(plan, task, rows), say_aside)
+    if page is not None:
+        write_page([(task.name, found.rows())], page)
+    report(found, task, plot, as_json)
+
+
+def check_counts(seeds: int, targets: int | None, *, public_targets: bool) -> None:
+    """Refuses no seed, and targets of one's own beside the public ones."""
+    if public_targets and targets is not None:
+        raise ValueError(f"targets must not be given with --public-targets, got {targets}")
+    if seeds < 1:
+        raise ValueError(f"seeds must be >= 1, got {seeds}")
+
+
+def with_efforts(
+    plan: RobustnessPlan,
+    restarts: int,
+    block: int,
+    generations: int,
+    screened: int,
+    flips_per_step: int,
+) -> RobustnessPlan:
+    """The plan with how long each attack searches."""
+    return replace(
         plan,
         gradient=replace(plan.gradient, restarts=restarts, block_size=block),
         evolution=replace(plan.evolution, generations=generations, screened=screened),
         metattack=replace(plan.metattack, flips_per_step=flips_per_step),
     )
-    plan = quick(plan, attack_epochs)
-    given = without_weights(read(data, edges, features, labels, data_root, layout=layout))
-    whole = as_presence(given) if binary else as_fed(given, None, own=edges is not None)
-    task = component_task(whole)
-    say_notes([*whole.notes, *left_out(whole, task)])
-    found = measure_robustness(task, plan, stored(plan, task, rows), say_aside)
-    if page is not None:
-        write_page([(task.name, found.rows())], page)
-    report(found, task, plot, as_json)
 
 
 def contestants(

@@ -10,10 +10,22 @@ if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.data.own.targets import Target
+    from elasticgnn.nn import ModelSettings
     from elasticgnn.training import TrainedModel
 
 
 PAPER_STRENGTH, OWN_STRENGTH = 3.0, 1.0  # both lambdas; unknown graphs are trusted less
+
+
+def usual_settings(
+    model: str, edges: Path | None, lambda1: float | None = None, lambda2: float | None = None
+) -> ModelSettings:
+    """The model with the strengths given, or those for a data set or for one's own edges."""
+    from elasticgnn.nn import ModelSettings
+
+    usual = PAPER_STRENGTH if edges is None else OWN_STRENGTH
+    lambda1, lambda2 = (usual if given is None else given for given in (lambda1, lambda2))
+    return ModelSettings(model, lambda1=lambda1, lambda2=lambda2)
 
 
 def read(

@@ -11,13 +11,16 @@ import typer
 from elasticgnn.cli.given import flag, is_given
 from elasticgnn.cli.norms import NormOption
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.task_files import OWN_STRENGTH, PAPER_STRENGTH, attacked, check_target, read
+from elasticgnn.cli.task_files import attacked, check_target, read, usual_settings
 from elasticgnn.cli.train_given import GivenRequest, train_given
-from elasticgnn.cli.train_parts import check_alone, refuse_options, train_parts
+from elasticgnn.cli.train_parts import PartsRequest, check_alone, refuse_options, train_parts
+from elasticgnn.cli.train_report import Places
 from elasticgnn.cli.train_tuned import TuneRequest, train_tuned
 
 if TYPE_CHECKING:
+    from elasticgnn.data import NodeTask, Split
     from elasticgnn.data.own.layout import TableLayout
+    from elasticgnn.training import Splitting
 
 # options that say how to train: with one of them given, nothing is tuned
 SETTINGS = (
@@ -97,7 +100,7 @@ def train(
         str | None, typer.Option(help="column of the labels whose groups stay together")
     ] = None,
     time: Annotated[
-        str | None, typer.Option(help="column of the labels by which later nodes judge earlier")
+        str | None, typer.Option(help="column of the labels whose latest nodes are held out")
     ] = None,
     folds: Annotated[int, typer.Option(help="own files: parts of the cross-validation")] = 4,
     class_weights: Annotated[
@@ -123,77 +126,76 @@ def train(
     With --target number the labels are numbers to predict.
     Example: elasticgnn train --edges edges.csv --features features.csv --labels labels.csv -o m.st
     """
-    from elasticgnn.data.own.split_file import with_split_file
-    from elasticgnn.data.splits import draw_splits
-    from elasticgnn.files import check_output
-    from elasticgnn.nn import ModelSettings
     from elasticgnn.training import Splitting, TrainingPlan
-    from elasticgnn.training.splits.own import own_splits
     from elasticgnn.training.tuning.metrics import is_balanced
-    from elasticgnn.training.tuning.splitting import with_untaught
 
-    strength = PAPER_STRENGTH if edges is None else OWN_STRENGTH
-    settings = ModelSettings(
-        name=model,
-        hidden_channels=hidden,
-        dropout=dropout,
-        steps=steps,
-        lambda1=strength if lambda1 is None else lambda1,
-        lambda2=strength if lambda2 is None else lambda2,
-        norm=norm,
-        concavity=concavity,
-        alpha=alpha,
-    )
+    settings = usual_settings(model, edges, lambda1, lambda2)
+    settings = replace(settings, hidden_channels=hidden, dropout=dropout, steps=steps, alpha=alpha)
+    settings = replace(settings, norm=norm, concavity=concavity)
     weighted = is_balanced(class_weights, metric)
     plan = TrainingPlan(learning_rate, weight_decay, epochs, patience, balanced=weighted)
-    columns = tuple(name for name in (split_column, groups, time) if name is not None)
-    check_one_split(split, split_column)
-    splitting = Splitting(split_column if split is None else split.name, groups, time, folds)
+    splitting = Splitting(parts_column(split, split_column), groups, time, folds)
     kind_of_target = check_target(target, edges)
     check_choices(tune, splitting.columns, edges)
-    for path, name in ((output, "output"), (page, "report")):
-        if path is not None:
-            check_output(path, name, (edges, features, labels, attack))
-    asked_for = [option for option in context.params if is_given(context, option)]
+    places = Places(output, page, as_json)
+    places.check((edges, features, labels, attack))
+    named = [option for option in context.params if is_given(context, option)]
     if Path(data).is_dir() and edges is None:
-        if page is not None:
-            raise ValueError("--report must be asked of `elasticgnn report` for a partition folder")
-        refuse_options(asked_for)
-        return train_parts(
-            Path(data),
-            settings,
-            plan,
-            seed=seed,
-            checkpoint=checkpoint,
-            every=checkpoint_every,
-            output=output,
-            as_json=as_json,
-        )
-    check_alone(data, asked_for)
-    layout = replace(layout, further=columns)
+        refuse_options(named)
+        parts = PartsRequest(seed, checkpoint, checkpoint_every)
+        return train_parts(Path(data), settings, plan, parts, places)
+    check_alone(data, named)
+    layout = replace(layout, further=columns_of(split_column, groups, time))
     task = read(data, edges, features, labels, data_root, target=kind_of_target, layout=layout)
-    task = attacked(task if split is None else with_split_file(task, split, layout), attack)
-    task = with_untaught(task, splitting)
-    given = [option for option in SETTINGS if is_given(context, option)]
-    if task.values is not None:
-        refuse_settings(given, tune, class_weights)
+    task = split_and_attacked(task, split, attack, splitting, layout)
+    given = [option for option in SETTINGS if option in named]
+    refuse_settings_for(task, given, tune, class_weights)
     if edges is not None and tune == "auto" and not given:
-        asked = TuneRequest(minutes, metric, seed, splitting, weighted)
-        train_tuned(task, asked, output, page, as_json)
-        return
-    refuse_unused(context, given)
-    if is_given(context, "folds") or splitting.columns:
-        chosen = own_splits(task, splitting, seed)
-    else:
-        chosen = draw_splits(task, splits, seed, own=edges is not None)
-    as_given = GivenRequest(settings, plan, seed, own=edges is not None)
-    train_given(task, as_given, chosen, output, page, as_json)
+        return train_tuned(task, TuneRequest(minutes, metric, seed, splitting, weighted), places)
+    refuse_unused(named, given)
+    own, by_column = edges is not None, "folds" in named or bool(splitting.columns)
+    chosen = choose_splits(task, splitting if by_column else splits, seed, own=own)
+    train_given(task, GivenRequest(settings, plan, seed, own=own), chosen, places)
 
 
-def check_one_split(split: Path | None, split_column: str | None) -> None:
-    """Refuses two splits at a time."""
+def columns_of(*names: str | None) -> tuple[str, ...]:
+    """The names that were given."""
+    return tuple(name for name in names if name is not None)
+
+
+def split_and_attacked(
+    task: NodeTask,
+    split: Path | None,
+    attack: Path | None,
+    splitting: Splitting,
+    layout: TableLayout,
+) -> NodeTask:
+    """The task with the parts of a split file and the flips of an attack, if they are given."""
+    from elasticgnn.data.own.split_file import with_split_file
+    from elasticgnn.training.tuning.splitting import with_untaught
+
+    task = task if split is None else with_split_file(task, split, layout)
+    return with_untaught(attacked(task, attack), splitting)
+
+
+def choose_splits(
+    task: NodeTask, rule: Splitting | int | None, seed: int, *, own: bool
+) -> list[Split]:
+    """Splits by columns or folds, or so many random ones."""
+    from elasticgnn.data.splits import draw_splits
+    from elasticgnn.training import Splitting
+    from elasticgnn.training.splits.own import own_splits
+
+    if isinstance(rule, Splitting):
+        return own_splits(task, rule, seed)
+    return draw_splits(task, rule, seed, own=own)
+
+
+def parts_column(split: Path | None, split_column: str | None) -> str | None:
+    """The column that says train, val or test: of the labels, or named after a split file."""
     if split is not None and split_column is not None:
         raise ValueError("--split and --split-column must be given one at a time, got both")
+    return split_column if split is None else split.name
 
 
 def check_choices(tune: str, columns: tuple[str, ...], edges: Path | None) -> None:
@@ -204,8 +206,10 @@ def check_choices(tune: str, columns: tuple[str, ...], edges: Path | None) -> No
         raise ValueError(f"--edges must be given with a column of labels, got {columns}")
 
 
-def refuse_settings(given: list[str], tune: str, class_weights: str) -> None:
+def refuse_settings_for(task: NodeTask, given: list[str], tune: str, class_weights: str) -> None:
     """Refuses settings where the labels are numbers, whose models are compared, and classes'."""
+    if task.values is None:
+        return
     if given or tune == "off":
         option = flag(given[0]) if given else "--tune off"
         raise ValueError(f"--target number must be left to compare models, got {option}")
@@ -213,10 +217,10 @@ def refuse_settings(given: list[str], tune: str, class_weights: str) -> None:
         raise ValueError("--class-weights must go with classes, got --target number")
 
 
-def refuse_unused(context: typer.Context, given: list[str]) -> None:
+def refuse_unused(named: list[str], given: list[str]) -> None:
     """Refuses options that only a comparison of models would look at."""
     for option in ("metric", "minutes"):
-        if is_given(context, option):
+        if option in named:
             why = flag(given[0]) if given else "none"
             raise ValueError(
                 f"--{option} must go with a comparison of models (own files, no settings), "

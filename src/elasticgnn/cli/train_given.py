@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elasticgnn.cli.train_report import report, write_outputs
+from elasticgnn.cli.train_report import Places, report
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask, Split
@@ -25,25 +24,18 @@ class GivenRequest:
     own: bool  # whether the files are one's own, whose features are prepared
 
 
-def train_given(
-    task: NodeTask,
-    asked: GivenRequest,
-    splits: list[Split],
-    output: Path | None,
-    page: Path | None,
-    as_json: bool,
-) -> None:
-    """Trains on every split, prints what came out, and writes the best model to `output`."""
+def train_given(task: NodeTask, asked: GivenRequest, splits: list[Split], places: Places) -> None:
+    """Trains on every split, prints what came out, and writes the best model."""
     from elasticgnn.training.model.preparation import prepared_own
     from elasticgnn.training.repeats.facts import best_model, describe
 
     ready, preparation = prepared_own(task) if asked.own else (task, None)
-    repeated = run(ready, asked, splits, shown=not as_json)
+    repeated = run(ready, asked, splits, shown=not places.as_json)
     facts = describe(task, repeated, asked.seed, by_id=asked.own)
-    if output is not None or page is not None:
+    if places.output is not None or places.page is not None:
         best = replace(best_model(task, repeated, facts), preparation=preparation)
-        facts |= write_outputs(best, task, output, page)
-    report(facts, as_json)
+        facts |= places.write(best, task)
+    report(facts, places.as_json)
 
 
 def run(task: NodeTask, asked: GivenRequest, splits: list[Split], *, shown: bool) -> Repeated:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from elasticgnn.cli.given import flag
 from elasticgnn.cli.say import say
 
 if TYPE_CHECKING:
+    from elasticgnn.cli.train_report import Places
     from elasticgnn.distributed.fit import PartedTraining
     from elasticgnn.distributed.folder import PartitionFolder
     from elasticgnn.nn import ModelSettings
@@ -25,16 +27,17 @@ OPTIONS = (
 )
 
 
+@dataclass(frozen=True)
+class PartsRequest:
+    """What the options say of a training over parts."""
+
+    seed: int
+    checkpoint: Path | None  # None: beside the output, if there is one
+    every: int  # epochs between two checkpoints
+
+
 def train_parts(
-    path: Path,
-    settings: ModelSettings,
-    plan: TrainingPlan,
-    *,
-    seed: int,
-    checkpoint: Path | None,
-    every: int,
-    output: Path | None,
-    as_json: bool,
+    path: Path, settings: ModelSettings, plan: TrainingPlan, asked: PartsRequest, places: Places
 ) -> None:
     """Every process runs this; the first one speaks and writes."""
     from elasticgnn.distributed import Checkpoints, PartitionFolder, fit_parts
@@ -44,20 +47,21 @@ def train_parts(
 
     check_settings(settings)
     folder = PartitionFolder(path)
+    checkpoint, output, seed = asked.checkpoint, places.output, asked.seed
     if output is not None and checkpoint is None:
         checkpoint = output.with_name(f"{output.name}.checkpoint")
     if checkpoint is not None:
         check_output(checkpoint, "checkpoint")
-    kept = None if checkpoint is None else Checkpoints(checkpoint, every)
+    written = None if checkpoint is None else Checkpoints(checkpoint, asked.every)
     with process_group() as (rank, processes):
-        tick = progress_line(plan.epochs) if rank == 0 and not as_json else None
-        trained = fit_parts(folder, settings, plan, seed=seed, checkpoints=kept, progress=tick)
+        tick = progress_line(plan.epochs) if rank == 0 and not places.as_json else None
+        trained = fit_parts(folder, settings, plan, seed=seed, checkpoints=written, progress=tick)
         if rank == 0:
             facts = describe(folder, trained, seed, processes)
             if output is not None:
                 trained.with_facts().save(output)
                 facts["saved"] = str(output)
-            report(facts, as_json)
+            report(facts, places.as_json)
             if checkpoint is not None:
                 checkpoint.unlink(missing_ok=True)
 
@@ -65,6 +69,8 @@ def train_parts(
 def refuse_options(given: Sequence[str]) -> None:
     """Refuses options of `train` that would have no effect on a partition folder."""
     for option in given:
+        if option == "page":
+            raise ValueError("--report must be asked of `elasticgnn report` for a partition folder")
         if option not in OPTIONS:
             raise ValueError(f"{flag(option)} must be left out for a partition folder, got it")
 

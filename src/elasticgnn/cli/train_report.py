@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,36 @@ from elasticgnn.cli.say import say
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
     from elasticgnn.training import TrainedModel
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a training writes its model and the page about it, and how it prints."""
+
+    output: Path | None
+    page: Path | None
+    as_json: bool
+
+    def check(self, inputs: tuple[Path | None, ...]) -> None:
+        """Refuses places that could not be written, before the work."""
+        from elasticgnn.files import check_output
+
+        for path, name in ((self.output, "output"), (self.page, "report")):
+            if path is not None:
+                check_output(path, name, inputs)
+
+    def write(self, trained: TrainedModel, task: NodeTask) -> dict[str, str]:
+        """Writes the model and the page, as far as they are wanted; where they are."""
+        from elasticgnn.cli.report import write_page_of
+
+        facts = {}
+        if self.output is not None:
+            trained.save(self.output)
+            facts["saved"] = str(self.output)
+        if self.page is not None:
+            write_page_of(trained, task, self.page)
+            facts["report"] = str(self.page)
+        return facts
 
 
 def report(facts: dict[str, Any], as_json: bool) -> None:
@@ -62,19 +93,3 @@ def none_for_nan(value: Any) -> Any:
     if isinstance(value, list):
         return [none_for_nan(item) for item in value]
     return None if isinstance(value, float) and value != value else value
-
-
-def write_outputs(
-    trained: TrainedModel, task: NodeTask, output: Path | None, page: Path | None
-) -> dict[str, str]:
-    """Writes the model and the page about it, as far as they are wanted; where they are."""
-    from elasticgnn.cli.report import write_page_of
-
-    facts = {}
-    if output is not None:
-        trained.save(output)
-        facts["saved"] = str(output)
-    if page is not None:
-        write_page_of(trained, task, page)
-        facts["report"] = str(page)
-    return facts

@@ -6,10 +6,10 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elasticgnn.cli.say import say
+from elasticgnn.cli.train_report import Places, none_for_nan
 
 if TYPE_CHECKING:
     from elasticgnn.data import NodeTask
@@ -29,17 +29,15 @@ class TuneRequest:
     balanced: bool = False
 
 
-def train_tuned(
-    task: NodeTask, asked: TuneRequest, output: Path | None, page: Path | None, as_json: bool
-) -> None:
-    """Compares models on `task`, prints the leaderboard, and writes the winner to `output`."""
-    from elasticgnn.cli.train_report import none_for_nan, write_outputs
+def train_tuned(task: NodeTask, asked: TuneRequest, places: Places) -> None:
+    """Compares models on `task`, prints the leaderboard, and writes the winner."""
     from elasticgnn.training.tuning import tune
 
+    output, page = places.output, places.page
     left_behind = None if output is None else output.with_name(f"{output.name}.tuning")
     if left_behind is not None and left_behind.exists():
         say(f"note: goes on with what was measured before, in {left_behind}", file=sys.stderr)
-    if not as_json:  # before the minutes of work: columns may have been misread
+    if not places.as_json:  # before the minutes of work: columns may have been misread
         for note in task.notes:
             say(f"note: {note}")
     board = tune(
@@ -51,8 +49,8 @@ def train_tuned(
         balanced=asked.balanced,
         checkpoint=left_behind,
     )
-    written = write_outputs(board.winner, task, output, page)
-    if as_json:
+    written = places.write(board.winner, task)
+    if places.as_json:
         about = {"data": task.name, "notes": list(task.notes), "saved": None, **written}
         say(json.dumps(none_for_nan({**about, **board.to_json()})))
         return
