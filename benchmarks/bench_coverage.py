@@ -31,15 +31,14 @@ from scipy.stats import chi2
 from elasticgnn.data import NodeTask
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training.model.preparation import fit_preparation
-from elasticgnn.training.tuning import out_of_fold, tune
-from elasticgnn.training.tuning.calibration import (
+from elasticgnn.training.prediction.conformal import (
     conformal_scores,
     conformal_sets,
     coverage_deviation,
-    cross_calibrated,
-    fit_calibration,
     threshold,
 )
+from elasticgnn.training.tuning import out_of_fold, tune
+from elasticgnn.training.tuning.calibration import cross_calibrated, fit_calibration
 from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
@@ -63,14 +62,14 @@ def draw_whole(kind: str, seed: int, minutes: float) -> dict:
     """The coverage on nodes kept away of what `tune` saves."""
     whole, task, away = halved(kind, np.random.default_rng(seed))
     board, truth = tune(task, minutes=minutes, seed=seed), whole.labels[away].numpy()
-    said = board.winner.predict(task).probability[away].numpy()
+    predicted = board.winner.predict(task).probability[away].numpy()
     return {
         "kind": kind,
         "seed": seed,
         "minutes": minutes,
         "winner": board.entries[0].family,
         "members": board.entries[0].members,
-        "coverage": share(said, board.winner.facts["conformal"], truth),
+        "coverage": share(predicted, board.winner.facts["conformal"], truth),
         "printed": board.coverage,
         "printed range": board.coverage_range,
         "calibrating": len(task.labelled),
@@ -89,15 +88,15 @@ def draw(kind: str, seed: int) -> dict:
     held = out_of_fold.predict_out_of_fold(Holdout(evaluation, division, 0.0, rng), best, 1e6)
     labels, truth = whole.labels[held.nodes].numpy(), whole.labels[away].numpy()
     model = evaluation.refit(best, division.refit_nodes)
-    said = evaluation.probability(candidate, model, away)
-    calibrated = fit_calibration(labels, held.outputs).apply(said)
+    predicted = evaluation.probability(candidate, model, away)
+    calibrated = fit_calibration(labels, held.outputs).apply(predicted)
     fair = cross_calibrated(labels, held.outputs, held.group)
     of_known, of_away = own_scores(fair, labels), own_scores(calibrated, truth)
     return {
         "kind": kind,
         "seed": seed,
         "coverage": share(calibrated, conformal_scores(labels, fair), truth),
-        "uncalibrated": share(said, conformal_scores(labels, held.outputs), truth),
+        "uncalibrated": share(predicted, conformal_scores(labels, held.outputs), truth),
         "swap": swapped(of_known, of_away, rng),
         "calibrating": len(labels),
         "kept away": len(truth),

@@ -30,9 +30,9 @@ from elasticgnn.graph import Graph
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training import TrainingPlan, fit, make_model
 from elasticgnn.training.model.preparation import fit_preparation
+from elasticgnn.training.prediction.conformal import conformal_sets, threshold
 from elasticgnn.training.splits.selection import selection_split
 from elasticgnn.training.tuning import Leaderboard, tune
-from elasticgnn.training.tuning.calibration import conformal_sets, threshold
 from elasticgnn.training.tuning.closed_form import (
     closed_form_candidates,
     fit_closed_form,
@@ -187,8 +187,8 @@ def rivals(task: NodeTask, metric: str, away: torch.Tensor) -> dict[str, float]:
     for candidate in closed_form_candidates(has_features=True):
         if candidate.gain == 10.0 and candidate.settings.lambda2 != 1.0:
             model = fit_closed_form(candidate, evaluation.task_of(candidate), task.labelled)
-            said = evaluation.probability(candidate, model, away)
-            found[candidate.family] = said
+            predicted = evaluation.probability(candidate, model, away)
+            found[candidate.family] = predicted
     for name in ("mlp", "gcn", "sage"):
         generator = torch.Generator().manual_seed(0)
         split = selection_split(task.labels, 0.2, generator)
@@ -281,8 +281,8 @@ def measure_numbers(
     others = {"mean": score("r2", truth, np.full((len(truth), 1), unit[0]))}
     for candidate in number_candidates(has_features=True):
         model = fit_closed_form(candidate, evaluation.task_of(candidate), task.labelled)
-        said = score("r2", truth, evaluation.probability(candidate, model, away))
-        others[candidate.family] = max(said, others.get(candidate.family, -np.inf))
+        reached = score("r2", truth, evaluation.probability(candidate, model, away))
+        others[candidate.family] = max(reached, others.get(candidate.family, -np.inf))
     held = np.abs(truth - ours) <= threshold(board.winner.facts["conformal"], 0.9)
     return Measured(score("r2", truth, ours[:, None]), others, float("nan"), float(held.mean()))
 

@@ -70,6 +70,80 @@ def test_every_module_of_a_large_part_is_in_one_row_of_its_folder(folder):
     assert sorted(listed) == sorted(there)
 
 
+ORDERED = ("solver", "training")
+ROW_OF = {
+    (folder, module): number
+    for number, (folder, modules) in enumerate(PARTS)
+    for module in modules.split()
+}
+
+
+def imported_modules(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Folder and module of each import at run time, and of names that may be modules."""
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or id(node) in for_types:
+            continue
+        folder, _, module = str(node.module).removeprefix("elasticgnn.").rpartition(".")
+        yield folder.replace(".", "/"), module
+        inner = str(node.module).removeprefix("elasticgnn.").replace(".", "/")
+        yield from ((inner, alias.name) for alias in node.names)
+
+
+def upward_imports(folder: str, module: str, source: str) -> list[tuple[str, str]]:
+    """What a module imports from a row above its own."""
+    own = ROW_OF[folder, module]
+    found = imported_modules(ast.parse(source))
+    return [each for each in found if ROW_OF.get(each, own) < own]
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_a_module_imports_from_its_own_row_and_those_below(name):
+    found = {
+        f"{folder}/{module}": upward_imports(
+            folder, module, (PACKAGE / folder / f"{module}.py").read_text()
+        )
+        for folder, module in ROW_OF
+        if folder.split("/")[0] == name
+    }
+    assert not {module: above for module, above in found.items() if above}
+
+
+@pytest.mark.parametrize(
+    ("line", "above"),
+    [
+        ("from elasticgnn.solver.minimise import minimise", [("solver", "minimise")]),
+        (
+            "from elasticgnn.solver.interior_point import precise",
+            [("solver/interior_point", "precise")],
+        ),
+        ("def f():\n    from elasticgnn.solver.found import Found", [("solver", "found")]),
+        ("from elasticgnn.solver.problem.instance import Instance", []),
+        ("if TYPE_CHECKING:\n    from elasticgnn.solver.solution import Solution", []),
+    ],
+)
+def test_an_import_from_a_row_above_is_found(line, above):
+    assert upward_imports("solver/certificate", "measure", line) == above
+
+
+def test_a_folder_is_entered_through_a_contents_list():
+    strange = []
+    for path in PACKAGE.glob("*/**/__init__.py"):
+        rest = ast.parse(path.read_text()).body[1:]
+        listed = all(
+            isinstance(node, ast.ImportFrom)
+            and all(each.asname == each.name for each in node.names)
+            for node in rest
+        )
+        strange += [] if listed else [str(path.relative_to(PACKAGE))]
+    assert not strange
+
+
 def public_objects(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, ast.AST]]:
     """Classes, functions, methods and properties without a leading underscore."""
     for inner in node.body:

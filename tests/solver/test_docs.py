@@ -34,8 +34,8 @@ def test_python_examples_print_what_their_comments_say(capsys):
     names = {}
     for block in BLOCKS:  # later blocks go on with the names of earlier ones
         exec(block, names)
-        said = capsys.readouterr().out.splitlines()
-        for line, pattern in zip(said, expected_lines(block), strict=True):
+        printed = capsys.readouterr().out.splitlines()
+        for line, pattern in zip(printed, expected_lines(block), strict=True):
             assert re.fullmatch(pattern, line), (line, pattern)
 
 

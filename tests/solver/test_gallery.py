@@ -24,9 +24,9 @@ def test_example_draws_its_picture_and_is_certified(name, tmp_path, capsys):
     spec.loader.exec_module(module)
     picture = module.main(tmp_path, **SMALLER[name])
     assert picture.read_bytes().startswith(b"\x89PNG")
-    said = capsys.readouterr().out
-    assert "certified" in said
-    assert "NOT certified" not in said
+    printed = capsys.readouterr().out
+    assert "certified" in printed
+    assert "NOT certified" not in printed
 
 
 def test_every_example_has_its_picture_and_its_place_in_the_text():

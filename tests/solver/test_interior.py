@@ -131,11 +131,11 @@ def test_a_compiled_step_is_the_plain_one(order, channels):
     states = []
     for kind in (PlainRows, CompiledRows):
         rows = kind(problem, NodeSystem(operator, instance.adjoint, channels))
-        said = [rows.begin(instance.x, np.zeros((len(omega), channels)))]
+        results = [rows.begin(instance.x, np.zeros((len(omega), channels)))]
         for mu in (0.3, 0.1):
             rows.scale(mu)
-            said += [rows.predict(), rows.correct(0.1 * mu), rows.advance(0.5)]
-        states.append((rows, said))
+            results += [rows.predict(), rows.correct(0.1 * mu), rows.advance(0.5)]
+        states.append((rows, results))
     (plain, plain_steps), (compiled, compiled_steps) = states
     assert np.allclose(plain.signal, compiled.signal, rtol=1e-9, atol=1e-12)
     assert np.allclose(plain.flow, compiled.flow, rtol=1e-9, atol=1e-12)
@@ -143,10 +143,10 @@ def test_a_compiled_step_is_the_plain_one(order, channels):
         assert np.allclose(_numbers(a), _numbers(b), rtol=1e-8)
 
 
-def _numbers(said):
-    if isinstance(said, float):
-        return said
-    return [said.objective, said.row_gap, said.node_gap, said.missing_residual]
+def _numbers(result):
+    if isinstance(result, float):
+        return result
+    return [result.objective, result.row_gap, result.node_gap, result.missing_residual]
 
 
 @pytest.mark.parametrize("channels", [3, 9])

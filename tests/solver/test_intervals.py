@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.pieces.intervals import piece_intervals
+from elasticgnn.solver.piece_intervals import piece_intervals
 from solver_signals import chain
 
 

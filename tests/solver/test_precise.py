@@ -12,7 +12,7 @@ from elasticgnn.solver import Verdict, minimise
 from elasticgnn.solver.certificate.measure import measure
 from elasticgnn.solver.certificate.products import EPS, ExactProducts, PlainProducts
 from elasticgnn.solver.interior_point.cones import build_cones
-from elasticgnn.solver.linear_algebra.precise import PreciseSystem, twofold_curvature
+from elasticgnn.solver.interior_point.precise import PreciseSystem, twofold_curvature
 from elasticgnn.solver.linear_algebra.twofold import (
     TwofoldMatrix,
     over,
@@ -117,10 +117,10 @@ def test_systems_are_solved_where_float64_has_no_digit_left(channels):
         signal = [Fraction(a) + Fraction(b) for a, b in zip(high[:, k], low[:, k], strict=True)]
         rows = [sum(a * b for a, b in zip(row, signal, strict=True)) for row in operator]
         for i, value in enumerate(signal):
-            pull = sum(
+            inflow = sum(
                 row[i] * Fraction(s) * r for row, s, r in zip(operator, stiff, rows, strict=True)
             )
-            assert abs(float(value + pull - Fraction(instance.x[i, k]))) < 1e-9
+            assert abs(float(value + inflow - Fraction(instance.x[i, k]))) < 1e-9
     rows = np.array(operator, dtype=float)
     assert np.linalg.norm(rows.T * stiff @ rows, 2) > 1e17  # beside which 1 is lost in float64
 

@@ -10,8 +10,8 @@ from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty, certify
 from elasticgnn.solver import Verdict, minimise
 from elasticgnn.solver.ascent import native
-from elasticgnn.solver.certificate.found import judged
 from elasticgnn.solver.certificate.measure import measure, project_flow
+from elasticgnn.solver.found import with_verdict
 from elasticgnn.solver.methods.choice import Choice
 from elasticgnn.solver.methods.outcome import Outcome
 from elasticgnn.solver.pieces.flatten import component_means
@@ -111,7 +111,7 @@ def test_a_flow_outside_its_ball_proves_nothing():
         right = instance.data_weight * (instance.x - signal)
         flow = np.linalg.lstsq(instance.adjoint.toarray(), right, rcond=None)[0]
         assert np.abs(flow).max() > 2 * instance.lambda1
-        found = judged(prepared, Outcome(signal, flow, 1), 1e-6, Choice("none", "a test"))
+        found = with_verdict(prepared, Outcome(signal, flow, 1), 1e-6, Choice("none", "a test"))
         assert found.measure.verdict(1e-6) is Verdict.UNCERTIFIED
         best = minimise(x, graph, ElasticPenalty(0.01, 0.0), order=order)
         lower = prepared.units.value_out(found.measure.objective - found.measure.gap)

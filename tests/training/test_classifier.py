@@ -85,8 +85,8 @@ def test_probabilities_add_up_to_one():
 def test_it_predicts_on_another_graph():
     model = fitted()
     other = small_task(seed=5)
-    said = model.predict(other.features, graph=other.graph)
-    assert np.mean(said == other.labels.numpy()) > 0.5
+    predicted = model.predict(other.features, graph=other.graph)
+    assert np.mean(predicted == other.labels.numpy()) > 0.5
 
 
 def test_a_loaded_estimator_predicts_the_same(tmp_path):
@@ -106,8 +106,8 @@ def test_a_loaded_estimator_needs_no_data_and_keeps_its_parameters(tmp_path):
     again = ElasticGNNClassifier.load(path)
     assert again.get_params() == model.get_params()
     assert again.classes_.tolist() == [False, True]
-    said = again.predict(TASK.features, graph=TASK.graph)
-    assert np.array_equal(said, model.predict())
+    predicted = again.predict(TASK.features, graph=TASK.graph)
+    assert np.array_equal(predicted, model.predict())
     with pytest.raises(ValueError, match="X and graph must be given"):
         again.predict()
 

@@ -32,8 +32,8 @@ def pair(task, name, **more):
 def test_an_ensemble_says_the_mean_probability(task, name):
     one, other = pair(task, name)
     both = trained_on(task, Ensemble([one, other]), ModelSettings(name)).predict(task)
-    said = [trained_on(task, each, ModelSettings(name)).predict(task) for each in (one, other)]
-    mean = (said[0].probability + said[1].probability) / 2
+    predicted = [trained_on(task, each, ModelSettings(name)).predict(task) for each in (one, other)]
+    mean = (predicted[0].probability + predicted[1].probability) / 2
     torch.testing.assert_close(both.probability, mean, atol=1e-6, rtol=0)
 
 

@@ -62,7 +62,7 @@ def test_the_feature_that_decided_is_found():
 @pytest.mark.parametrize("name", ["elastic", "appnp", "gcn", "sage", "gat", "mlp"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_effects_are_those_on_the_whole_graph(name, sparse):
-    """The scene leaves out what cannot reach the node, and nothing else."""
+    """The subgraph leaves out what cannot reach the node, and nothing else."""
     from elasticgnn.features import SparseFeatures
 
     generator = torch.Generator().manual_seed(1)
@@ -76,11 +76,11 @@ def test_effects_are_those_on_the_whole_graph(name, sparse):
     node = int(task.graph.degree.argmax())
     known = explain(trained, task, node)
     target = trained.class_names.index(known.label)
-    said = trained.predict(task).probability[node, target]
-    assert known.probability == pytest.approx(float(said), abs=1e-6)
+    predicted = trained.predict(task).probability[node, target]
+    assert known.probability == pytest.approx(float(predicted), abs=1e-6)
     pair = torch.tensor([[node, known.neighbours[0].node]])
     without = trained.predict(task.with_graph(task.graph.with_edges_flipped(pair)))
-    effect = float(said - without.probability[node, target])
+    effect = float(predicted - without.probability[node, target])
     assert known.neighbours[0].effect == pytest.approx(effect, abs=1e-6)
     moved = float(trained.predict(task).moved[node])
     assert abs(known.probability - known.alone) == pytest.approx(moved, abs=1e-6)  # two classes
@@ -111,16 +111,16 @@ def test_a_number_is_explained_in_its_unit():
     task = planted()
     trained = number_model(task)
     known = explain_number(trained, task, 0)
-    said = trained.predict_numbers(task)
-    assert known.value == pytest.approx(float(said.value[0]), abs=1e-5)
-    assert abs(known.value - known.alone) == pytest.approx(float(said.moved[0]), abs=1e-5)
+    predicted = trained.predict_numbers(task)
+    assert known.value == pytest.approx(float(predicted.value[0]), abs=1e-5)
+    assert abs(known.value - known.alone) == pytest.approx(float(predicted.moved[0]), abs=1e-5)
     assert known.neighbours[0].name == "t"
     pair = torch.tensor([[0, 1]])
     without = trained.predict_numbers(task.with_graph(task.graph.with_edges_flipped(pair)))
-    effect = float(said.value[0] - without.value[0])
+    effect = float(predicted.value[0] - without.value[0])
     assert known.neighbours[0].effect == pytest.approx(effect, abs=1e-5)
     assert effect > 0.5
-    assert known.neighbours[0].label == f"{float(said.value[1]):.6g}"
+    assert known.neighbours[0].label == f"{float(predicted.value[1]):.6g}"
     lonely = explain_number(trained, task, 5)
     assert lonely.value == pytest.approx(120, abs=1e-4)
     assert (lonely.features[0].name, lonely.features[0].value) == ("loud", 1.0)

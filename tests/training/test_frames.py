@@ -87,5 +87,5 @@ def test_scikit_learn_knows_what_it_is(kind):
 def test_a_regressor_finds_columns_by_name():
     y = frame()["x0"].to_numpy() + np.arange(TASK.num_nodes) % 7
     regressor = ElasticGNNRegressor(minutes=0.02).fit(frame(), y, graph=TASK.graph)
-    said = regressor.predict(frame(slice(None, None, -1)), graph=TASK.graph)
-    assert np.array_equal(said, regressor.predict())
+    predicted = regressor.predict(frame(slice(None, None, -1)), graph=TASK.graph)
+    assert np.array_equal(predicted, regressor.predict())

@@ -98,8 +98,8 @@ def test_a_file_that_asks_for_absurd_hops_is_refused(task, tmp_path, monkeypatch
 
 def test_explanations_see_as_far_as_the_model(task):
     made = hop_model(task)
-    found, said = explain(made, task, 7), made.predict(task)
-    assert found.probability == pytest.approx(float(said.probability[7].max()), abs=1e-6)
+    found, predicted = explain(made, task, 7), made.predict(task)
+    assert found.probability == pytest.approx(float(predicted.probability[7].max()), abs=1e-6)
     assert found.neighbours
     assert max(abs(part.effect) for part in found.neighbours) > 0
     assert len(found.features) <= task.num_features
@@ -121,11 +121,11 @@ def test_classes_that_neighbours_decide_are_found_by_a_linear_model_on_hops(tmp_
     task = decided_by_neighbours()
     known = replace(task, labels=torch.where(torch.arange(600) % 2 == 0, task.labels, -1))
     board = tune(known, minutes=0.01)
-    said = {entry.family: entry.validation for entry in board.entries}
+    score_of = {entry.family: entry.validation for entry in board.entries}
     assert board.metric == "auc"
-    assert said[LOGISTIC] < 0.65
-    assert said[LOGISTIC_HOPS] > 0.95
-    assert board.entries[0].validation >= said[LOGISTIC_HOPS]
+    assert score_of[LOGISTIC] < 0.65
+    assert score_of[LOGISTIC_HOPS] > 0.95
+    assert board.entries[0].validation >= score_of[LOGISTIC_HOPS]
     board.winner.save(tmp_path / "m.safetensors")
     again = TrainedModel.load(tmp_path / "m.safetensors").predict(task).probability
     torch.testing.assert_close(again, board.winner.predict(task).probability)

@@ -85,8 +85,8 @@ def test_columns_are_found_by_name(tmp_path):
     more = torch.cat([torch.ones(TASK.num_nodes, 1), dense.flip(1)], dim=1)
     for features in (more, SparseFeatures.from_dense(more)):
         other = named(("new", *reversed(names)), features)
-        said = model.predict(other).probability
-        torch.testing.assert_close(said, expected, rtol=1e-5, atol=1e-6)
+        predicted = model.predict(other).probability
+        torch.testing.assert_close(predicted, expected, rtol=1e-5, atol=1e-6)
         assert "does not know are left out: new" in model.with_known_columns(other).notes[-1]
     with pytest.raises(ValueError, match=r"got none called 'word 0' and 1 more"):
         model.predict(named(names[2:], dense[:, 2:]))
@@ -120,9 +120,9 @@ def test_a_model_without_features_knows_its_nodes_in_any_order():
         labels=task.labels[order],
         node_ids=tuple(task.node_ids[i] for i in order.tolist()),
     )
-    said, again = model.predict(task), model.predict(other)
-    torch.testing.assert_close(again.probability, said.probability[order])
-    torch.testing.assert_close(again.moved, said.moved[order])
+    predicted, again = model.predict(task), model.predict(other)
+    torch.testing.assert_close(again.probability, predicted.probability[order])
+    torch.testing.assert_close(again.moved, predicted.moved[order])
 
 
 def test_a_model_without_features_names_the_node_it_does_not_know():

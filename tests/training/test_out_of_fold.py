@@ -8,7 +8,7 @@ import torch
 
 from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
-from elasticgnn.training.tuning.calibration import conformal_sets
+from elasticgnn.training.prediction.conformal import conformal_sets
 from elasticgnn.training.tuning.closed_form import PROPAGATION, closed_form_candidates
 from elasticgnn.training.tuning.conclude import calibrated
 from elasticgnn.training.tuning.evaluate import Evaluation
@@ -63,16 +63,16 @@ def away_from(task, y, holdout, best, held):
     calibration, scores = calibrated(evaluation, held.calibrating)
     away = (task.labels < 0).nonzero().flatten()
     model = evaluation.refit(best, holdout.division.refit_nodes)
-    said = calibration.apply(evaluation.probability(best.candidate, model, away))
+    predicted = calibration.apply(evaluation.probability(best.candidate, model, away))
     truth = y[away.numpy()]
-    inside = conformal_sets(said, scores, 0.9)[np.arange(len(truth)), truth].mean()
+    inside = conformal_sets(predicted, scores, 0.9)[np.arange(len(truth)), truth].mean()
     known = task.labels[torch.from_numpy(held.nodes)].numpy()
-    return inside, excess(said, truth) - excess(calibration.apply(held.outputs), known)
+    return inside, excess(predicted, truth) - excess(calibration.apply(held.outputs), known)
 
 
-def excess(said, truth):
+def excess(message, truth):
     """Mean confidence less accuracy."""
-    return said.max(1).mean() - (said.argmax(1) == truth).mean()
+    return message.max(1).mean() - (message.argmax(1) == truth).mean()
 
 
 def test_sets_and_probabilities_are_true_of_the_saved_model_over_many_draws():

@@ -129,8 +129,8 @@ def test_the_kept_weights_give_the_selected_accuracy(name):
     (history,) = fit_for(30, [run], settings, return_weights=True)
     model = make_model(settings, TASK, torch.Generator()).eval()
     model.load_state_dict(history.weights)
-    said = model(TASK.features, TASK.graph).argmax(1)
-    right = (said == TASK.labels)[run.split.test].double().mean()
+    predicted = model(TASK.features, TASK.graph).argmax(1)
+    right = (predicted == TASK.labels)[run.split.test].double().mean()
     assert float(right) == pytest.approx(history.test_accuracy)
 
 

@@ -113,8 +113,8 @@ def test_one_outlier_moves_huber_less_than_squares():
             TrainingPlan(epochs=80, loss=loss),
             generator,
         )
-        said = model(x, graph)[1:, 0].detach()
-        errors[loss] = float((said - values[1:]).abs().median())
+        predicted = model(x, graph)[1:, 0].detach()
+        errors[loss] = float((predicted - values[1:]).abs().median())
     assert errors["huber"] < 0.5 * errors["squared"]
 
 
@@ -137,8 +137,8 @@ def test_averages_of_neighbours_do_not_grow_with_the_number_of_known_nodes():
     evaluation = Evaluation(task, "mae", 0, (0.0, 1.0))
     order = torch.randperm(400, generator=torch.Generator().manual_seed(0))
     for candidate in number_candidates(has_features=False):
-        said = []
+        means = []
         for known in (100, 300):
             model = fit_closed_form(candidate, evaluation.task_of(candidate), order[:known])
-            said.append(evaluation.probability(candidate, model, order[300:]).mean())
-        assert said[0] == pytest.approx(said[1], rel=0.1)
+            means.append(evaluation.probability(candidate, model, order[300:]).mean())
+        assert means[0] == pytest.approx(means[1], rel=0.1)

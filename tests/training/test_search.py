@@ -34,8 +34,8 @@ class Invented:
     def outcome(self, candidate, folds):
         width = candidate.settings.hidden_channels
         scores = tuple(self.scores[width][fold] for fold in folds)
-        nodes, said = np.array(folds), np.ones((len(folds), 2)) / 2
-        return Outcome(candidate, scores, nodes, said, 3, is_cut=width in self.cut)
+        nodes, outputs = np.array(folds), np.ones((len(folds), 2)) / 2
+        return Outcome(candidate, scores, nodes, outputs, 3, is_cut=width in self.cut)
 
 
 SCORES = {

@@ -14,10 +14,11 @@ from elasticgnn.training import ElasticGNNClassifier, ElasticGNNRegressor, Train
 from elasticgnn.training.loop.objective import class_weights
 from elasticgnn.training.model.known_columns import missing_column, unknown_columns
 from elasticgnn.training.model.trained_model import unlike_training
+from elasticgnn.training.prediction.conformal import SetSizes, set_sizes
 from elasticgnn.training.prediction.predict import Prediction, tempered
 from elasticgnn.training.splits.selection import selection_split
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
-from elasticgnn.training.tuning.calibration import SetSizes, cooled, fit_calibration, set_sizes
+from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.metrics import interval, number_score, score, score_gap
 from elasticgnn.training.tuning.outcome import Outcome
@@ -146,8 +147,8 @@ def test_sizes_of_sets_are_a_mean_and_two_shares():
 
 
 def test_more_than_half_moved_is_mostly_moved():
-    said = Prediction(torch.eye(4), torch.tensor([0.5, 0.51, 0.0, 1.0]))
-    assert said.num_mostly_moved == 2
+    predicted = Prediction(torch.eye(4), torch.tensor([0.5, 0.51, 0.0, 1.0]))
+    assert predicted.num_mostly_moved == 2
 
 
 def test_rounding_alone_is_no_gain():

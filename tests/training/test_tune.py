@@ -10,14 +10,13 @@ from elasticgnn.cli.train_tuned import summary_lines
 from elasticgnn.data import NodeTask
 from elasticgnn.graph import Graph
 from elasticgnn.training import ElasticGNNClassifier, TrainedModel, tune
-from elasticgnn.training.tuning.calibration import (
+from elasticgnn.training.prediction.conformal import (
     chance_range,
     conformal_sets,
-    cooled,
     coverage_deviation,
-    fit_temperature,
     threshold,
 )
+from elasticgnn.training.tuning.calibration import cooled, fit_temperature
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.metrics import calibration_error, choose_metric, score
@@ -50,8 +49,8 @@ def without_features():
 
 def right(board, task, y):
     away = np.arange(task.num_nodes) % 2 == 0
-    said = board.winner.predict(task)
-    return float((said.label.numpy() == y)[away].mean())
+    predicted = board.winner.predict(task)
+    return float((predicted.label.numpy() == y)[away].mean())
 
 
 def test_useless_features_leave_the_choice_to_the_graph(without_features):
@@ -116,10 +115,10 @@ def test_minutes_must_be_a_time(minutes):
 
 def test_metrics_of_known_answers():
     labels = np.array([0, 0, 0, 1])
-    said = np.array([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.3, 0.7]])
-    assert score("accuracy", labels, said) == 0.75
-    assert score("balanced", labels, said) == pytest.approx((2 / 3 + 1) / 2)
-    assert score("auc", labels, said) == 1.0
+    outputs = np.array([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.3, 0.7]])
+    assert score("accuracy", labels, outputs) == 0.75
+    assert score("balanced", labels, outputs) == pytest.approx((2 / 3 + 1) / 2)
+    assert score("auc", labels, outputs) == 1.0
     assert choose_metric("auto", labels) == "auc"
     assert choose_metric("auto", np.array([0, 1, 2])) == "accuracy"
     with pytest.raises(ValueError, match="metric must be auto or one of"):

@@ -30,6 +30,11 @@ from elasticgnn.experiment.spec_values import (
 )
 
 SPECS = resources.files("elasticgnn.experiment") / "specs"
+KEYS = {
+    *("title", "metric", "unit", "pool", "protocol", "datasets", "axis", "levels", "models"),
+    *("search", "baseline", "tolerance", "paper", "notes", "found", "defaults", "remarks"),
+    "compare",
+}
 
 
 def spec_names() -> tuple[str, ...]:
@@ -61,11 +66,7 @@ def load_spec(name: str) -> StudySpec:
 
 def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
     """The study in `table`; every name in it is checked."""
-    allowed = {"title", "metric", "unit", "pool", "protocol", "datasets", "axis", "levels"}
-    allowed |= {"models", "search", "baseline", "tolerance", "paper", "notes", "found", "defaults"}
-    allowed |= {"remarks", "compare"}
-    if unknown := sorted(set(table) - allowed):
-        raise ValueError(f"{name} must have keys of {sorted(allowed)}, got {unknown}")
+    check_keys(name, table, KEYS)
     axis = str(table.get("axis", "none"))
     metric = str(table.get("metric", "accuracy"))
     if axis not in AXES or metric not in METRICS:
@@ -94,11 +95,15 @@ def parse_spec(name: str, table: dict[str, Any]) -> StudySpec:
     return check_names(replace(spec, found=parse_found(spec, table.get("found", {}))))
 
 
+def check_keys(where: str, table: dict[str, Any], allowed: set[str]) -> None:
+    """Refuses keys that nothing reads."""
+    if unknown := sorted(set(table) - allowed):
+        raise ValueError(f"{where} must have keys of {sorted(allowed)}, got {unknown}")
+
+
 def parse_model(name: str, table: dict[str, Any], defaults: Setting) -> ModelSpec:
     """One `[models.name]` table: `space` is a list of grids, `fixed` one setting."""
-    allowed = {"title", "family", "space", "fixed", "group", "epoch"}
-    if unknown := sorted(set(table) - allowed):
-        raise ValueError(f"models.{name} must have keys of {sorted(allowed)}, got {unknown}")
+    check_keys(f"models.{name}", table, {"title", "family", "space", "fixed", "group", "epoch"})
     base = defaults.to_json()
     settings = tuple(expand(base, table.get("space", [{}])))
     if not settings:
@@ -125,9 +130,7 @@ def parse_remark(table: dict[str, Any]) -> Remark:
 
 def parse_search(name: str, table: dict[str, Any], more: set[str]) -> SearchPlan:
     """The search from its table; a grid unless it says otherwise."""
-    allowed = {"method", "rungs", "seed"} | more
-    if unknown := sorted(set(table) - allowed):
-        raise ValueError(f"{name} must have keys of {sorted(allowed)}, got {unknown}")
+    check_keys(name, table, {"method", "rungs", "seed"} | more)
     rungs = tuple(Rung(**rung) for rung in table.get("rungs", []))
     return SearchPlan(str(table.get("method", "grid")), rungs, table.get("seed", 0))
 

@@ -159,38 +159,33 @@ def backward(
     grad: Tensor, out: Tensor, nodes: Tensor, duals: Tensor, *rest: Any
 ) -> tuple[Tensor, ...]:
     """Gradients of x, weight, scale and the four step sizes; unwanted ones are empty."""
-    *arguments, wanted = rest
-    given = Arguments(*arguments)
+    given, wanted = Arguments(*rest[:-1]), rest[-1]
     x = given.x
-    shapes = gradient_shapes(given, wanted)
+    others = tuple(x.new_zeros(shape) for shape in gradient_shapes(given, wanted))
     if given.is_trivial:
-        others = tuple(x.new_zeros(shape) for shape in shapes)
         return (grad.clone(memory_format=torch.contiguous_format), *others)
+    by_weight, by_scale, by_sizes = others
     is_saved = nodes.numel() > 0 or duals.numel() > 0
     plan = given.checkpoints(given.gradients if is_saved else "none")
     grad_x = torch.empty_like(x, memory_format=torch.contiguous_format)
-    by_weight, by_scale, by_sizes = (x.new_zeros(shape) for shape in shapes)
     for group, task in given.groups():
         grad_rows = as_lanes(grad[:, group])
         out_rows = as_lanes(out[:, group]) if wanted[1] else None
         moved = lanes_for(grad_x, group)
-        sums = [torch.zeros_like(by_weight), torch.zeros_like(by_scale)]
-        sums.append(by_sizes.new_zeros(4, group.stop - group.start) if wanted[2] else by_sizes)
-        states = (share_of(nodes, group, x), share_of(duals, group, x))
+        sizes = by_sizes.new_zeros(4, group.stop - group.start) if wanted[2] else by_sizes
+        sums = (torch.zeros_like(by_weight), torch.zeros_like(by_scale), sizes)
+        states = (address(share_of(saved, group, x)) for saved in (nodes, duals))
         kernel("emp_backward", x.dtype)(
             *task.arguments,
-            (grad_rows.data_ptr(), address(out_rows), *map(address, states)),
+            (grad_rows.data_ptr(), address(out_rows), *states),
             (moved.data_ptr(), *map(address, sums)),
-            given.use_dual,
-            is_saved,
-            plan.every,
-            plan.all_nodes,
+            *(given.use_dual, is_saved, plan.every, plan.all_nodes),
         )
         hand_back(moved, grad_x, group)
         by_weight += sums[0]
         by_scale += sums[1]
         if wanted[2]:
-            by_sizes[:, group] = sums[2]
+            by_sizes[:, group] = sizes
     return grad_x, by_weight, by_scale, by_sizes
 
 
@@ -198,7 +193,6 @@ def backward_shapes(
     grad: Tensor, out: Tensor, nodes: Tensor, duals: Tensor, *rest: Any
 ) -> tuple[Tensor, ...]:
     """Tensors of the shapes that `backward` gives."""
-    *arguments, wanted = rest
-    given = Arguments(*arguments)
+    given, wanted = Arguments(*rest[:-1]), rest[-1]
     first = torch.empty_like(given.x, memory_format=torch.contiguous_format)
     return first, *(given.x.new_empty(shape) for shape in gradient_shapes(given, wanted))

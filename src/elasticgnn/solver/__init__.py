@@ -14,8 +14,8 @@ from elasticgnn.solver.losses import Squared as Squared
 from elasticgnn.solver.minimise import minimise as minimise
 from elasticgnn.solver.paths.path import Path as Path
 from elasticgnn.solver.paths.path import minimise_path as minimise_path
-from elasticgnn.solver.pieces.intervals import PieceIntervals as PieceIntervals
-from elasticgnn.solver.pieces.intervals import piece_intervals as piece_intervals
+from elasticgnn.solver.piece_intervals import PieceIntervals as PieceIntervals
+from elasticgnn.solver.piece_intervals import piece_intervals as piece_intervals
 from elasticgnn.solver.pieces.segments import Boundary as Boundary
 from elasticgnn.solver.problem.extras import Extras as Extras
 from elasticgnn.solver.selection.noise import noise_grid as noise_grid

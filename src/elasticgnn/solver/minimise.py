@@ -8,9 +8,9 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.certificate.found import Found, judged
 from elasticgnn.solver.certificate.measure import Measure, Verdict
 from elasticgnn.solver.derivative.implicit import attach_gradient
+from elasticgnn.solver.found import Found, with_verdict
 from elasticgnn.solver.linear_algebra.fill import FactorTooLargeError
 from elasticgnn.solver.losses import Loss
 from elasticgnn.solver.methods.choice import (
@@ -108,10 +108,8 @@ def solve(
 ) -> Found:
     """The certified outcome of a method that begins at a flow (r, d) and a signal (n, d)."""
     begin, instance = time.perf_counter(), prepared.instance
-    if not len(instance.x):
-        return _nothing(prepared, stop.rtol)
-    if method == "auto" and (fitted := _without_loss(prepared, stop.rtol)) is not None:
-        return replace(fitted, seconds=time.perf_counter() - begin)
+    if (known := _without_method(prepared, stop.rtol, method)) is not None:
+        return replace(known, seconds=time.perf_counter() - begin)
     plan = choose(instance) if method == "auto" else [_asked(instance, method)]
     best: Found | None = None
     steps = 0
@@ -125,19 +123,25 @@ def solve(
             plan = [without_factor(instance, choice, error)]
             continue
         steps += outcome.steps
-        now = judged(prepared, replace(outcome, steps=steps), stop.rtol, choice)
+        now = with_verdict(prepared, replace(outcome, steps=steps), stop.rtol, choice)
         if best is None or now.measure.gap < best.measure.gap:
             best = now
         guess = (best.outcome.flow, best.outcome.signal)
         if best.verdict is Verdict.CERTIFIED or outcome.interrupted or steps >= stop.last_step:
             break
         if best.measure.is_final(stop.rtol) or not plan:
-            tried = choice.name == "precise" or method != "auto"
-            rest = None if tried else last_resort(instance, best.choice)
-            plan = [] if rest is None else [rest]
+            is_last = choice.name == "precise" or method != "auto"
+            plan = [] if is_last else last_resort(instance, best.choice)
     assert best is not None
     outcome = replace(best.outcome, steps=steps, interrupted=outcome.interrupted)
     return replace(best, outcome=outcome, seconds=time.perf_counter() - begin)
+
+
+def _without_method(prepared: Prepared, rtol: float, method: str) -> Found | None:
+    """The answer where no method is needed; None where one is."""
+    if not len(prepared.instance.x):
+        return _nothing(prepared, rtol)
+    return _without_loss(prepared, rtol) if method == "auto" else None
 
 
 def _nothing(prepared: Prepared, rtol: float) -> Found:
@@ -158,7 +162,7 @@ def _without_loss(prepared: Prepared, rtol: float) -> Found | None:
         return None
     flow = np.zeros((prepared.instance.num_rows, signal.shape[1]))
     choice = Choice("constant", "the data are one value per component: nothing to weigh up")
-    found = judged(prepared, Outcome(signal, flow, 0), rtol, choice)
+    found = with_verdict(prepared, Outcome(signal, flow, 0), rtol, choice)
     return found if found.measure.objective == 0 else None
 
 

@@ -1,4 +1,4 @@
-// The node system of the interior point method in twice the digits (linear_algebra/precise.py).
+// The node system of the interior point method in twice the digits (interior_point/precise.py).
 #include "solver/precise.h"
 
 #include <algorithm>

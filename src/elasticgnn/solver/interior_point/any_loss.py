@@ -14,11 +14,11 @@ from elasticgnn.solver.certificate.products import ExactProducts
 from elasticgnn.solver.interior_point.cones import Cones, Move, build_cones, dot
 from elasticgnn.solver.interior_point.entries import AbsoluteStep, absolute_values, barriers
 from elasticgnn.solver.interior_point.point import LossDirection, LossPoint, longest_step
+from elasticgnn.solver.interior_point.precise import MOST_SETTLED, PreciseSystem, twofold_curvature
 from elasticgnn.solver.interior_point.snapping import snapped
 from elasticgnn.solver.interior_point.start import first_mu, first_signal, inside, largest_radius
 from elasticgnn.solver.linear_algebra.assembly import NodeSystem
 from elasticgnn.solver.linear_algebra.factor import SingularSystemError
-from elasticgnn.solver.linear_algebra.precise import MOST_SETTLED, PreciseSystem, twofold_curvature
 from elasticgnn.solver.linear_algebra.twofold import Pair, plus
 from elasticgnn.solver.methods.outcome import Outcome, Settle
 from elasticgnn.solver.methods.progress import GapProgress

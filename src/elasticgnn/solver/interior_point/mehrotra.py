@@ -40,7 +40,7 @@ def interior_point(instance: Instance, stop: Stop, flow: Array, guess: Array) ->
 
 
 def precise_interior_point(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome:
-    """The same in twice the digits of float64 (solver/linear_algebra/precise.py), for any loss."""
+    """The same in twice the digits of float64 (solver/interior_point/precise.py), for any loss."""
     del flow, guess
     if instance.entrywise or instance.lambda1 == 0:
         parts = [instance.channel(k) for k in range(instance.x.shape[1])]

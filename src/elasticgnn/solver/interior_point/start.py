@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.solver.interior_point.entries import AbsoluteValue, Barrier
+from elasticgnn.solver.interior_point.precise import PreciseSystem
 from elasticgnn.solver.linear_algebra.assembly import NodeSystem
-from elasticgnn.solver.linear_algebra.precise import PreciseSystem
 from elasticgnn.solver.problem.instance import Array, Instance
 from elasticgnn.solver.problem.node_terms import NodeTerms
 

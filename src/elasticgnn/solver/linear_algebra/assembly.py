@@ -123,7 +123,7 @@ class NodeSystem:
         return np.asarray(self.transposed @ flow)
 
     def solve_pair(self, right: Array) -> tuple[Array, Array]:
-        """The solution and a low part of 0, as solver/linear_algebra/precise.py has them."""
+        """The solution and a low part of 0, as solver/interior_point/precise.py has them."""
         return self.solve(right), np.zeros_like(right)
 
 

@@ -11,13 +11,12 @@ import numpy as np
 
 from elasticgnn.kernels import native
 from elasticgnn.solver.linear_algebra.pattern import Pattern, band_order
+from elasticgnn.solver.problem.memory import ENTRY_BYTES, MOST_BYTES
 from elasticgnn.solver.problem.mesh import loops
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MOST_BYTES = 2e9  # of one factor
-ENTRY_BYTES = 24  # of a matrix by rows and by columns: a number and a place, twice
 NUMBER_BYTES = 8
 
 

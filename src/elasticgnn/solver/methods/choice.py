@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from elasticgnn.solver.ascent.ascend import ascend
+from elasticgnn.solver.interior_point import precise
 from elasticgnn.solver.interior_point.mehrotra import interior_point, precise_interior_point
-from elasticgnn.solver.linear_algebra import precise
 from elasticgnn.solver.linear_algebra.fill import FactorTooLargeError
 from elasticgnn.solver.methods import forest
 from elasticgnn.solver.methods.forest import solve_forest
@@ -68,11 +68,11 @@ def choose(instance: Instance) -> list[Choice]:
     return [trial, Choice("interior", "the ascent stalled")]
 
 
-def last_resort(instance: Instance, last: Choice) -> Choice | None:
+def last_resort(instance: Instance, last: Choice) -> list[Choice]:
     """Twice the digits after float64 led to no certificate, if the system is small enough."""
     if precise.refusal(instance) is not None:
-        return None
-    return Choice("precise", f"{last.reason}; float64 has too few digits for its systems")
+        return []
+    return [Choice("precise", f"{last.reason}; float64 has too few digits for its systems")]
 
 
 def in_words(terms: NodeTerms) -> str:

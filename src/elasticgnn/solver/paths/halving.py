@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 from elasticgnn.solver.ascent.native import build_scaled
-from elasticgnn.solver.certificate.found import Found
+from elasticgnn.solver.found import Found
 from elasticgnn.solver.methods.stopping import Stop
 from elasticgnn.solver.paths.lanes import Task, solve_lanes
 from elasticgnn.solver.problem.units import Prepared

@@ -14,7 +14,7 @@ from elasticgnn.solver.ascent import native
 from elasticgnn.solver.ascent.backends import FLOAT32_LIMIT
 from elasticgnn.solver.ascent.check import Check, Checker, Data
 from elasticgnn.solver.ascent.threads import ThreadChoice
-from elasticgnn.solver.certificate.found import Found, judged
+from elasticgnn.solver.found import Found, with_verdict
 from elasticgnn.solver.methods.choice import Choice
 from elasticgnn.solver.methods.outcome import Outcome
 from elasticgnn.solver.methods.progress import GapProgress
@@ -157,7 +157,7 @@ class Lane:
             steps = self.steps + alone.outcome.steps
             return replace(alone, outcome=replace(alone.outcome, steps=steps))
         outcome = Outcome(signal, self.best.flow, self.steps)
-        return judged(self.task.prepared, outcome, self.stop.rtol, SIDE_BY_SIDE)
+        return with_verdict(self.task.prepared, outcome, self.stop.rtol, SIDE_BY_SIDE)
 
 
 def solve_lanes(plan: Plan, scaled: native.Scaled, stop: Stop) -> None:

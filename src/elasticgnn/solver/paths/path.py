@@ -10,8 +10,8 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver.certificate.found import Found
 from elasticgnn.solver.certificate.measure import Verdict
+from elasticgnn.solver.found import Found
 from elasticgnn.solver.methods.choice import choose
 from elasticgnn.solver.methods.stopping import Stop
 from elasticgnn.solver.minimise import first_guess, solve

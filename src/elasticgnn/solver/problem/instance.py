@@ -151,7 +151,7 @@ def build_instance(
     if penalty.norm not in CONVEX_NORMS:
         raise ValueError(
             f"norm must be one of {CONVEX_NORMS} for the solver, got {penalty.name!r} "
-            "(elasticgnn.problem.certify judges the signal of any penalty with a conjugate)"
+            "(elasticgnn.problem.certify measures the signal of any penalty with a conjugate)"
         )
     lambda1, lambda2 = (strength(n, getattr(penalty, n)) for n in ("lambda1", "lambda2"))
     check_order(graph, order, boundary)
@@ -163,7 +163,6 @@ def build_instance(
     extras = Extras() if extras is None else extras
     geometry = _with_strength(Geometry(graph, order, boundary), extras)
     unobserved = _unobserved(weight, geometry)
-    channel = extras.channel_strength
     instance = Instance(
         np.ascontiguousarray(rows),
         np.where(unobserved, 1.0, weight),
@@ -172,11 +171,16 @@ def build_instance(
         lambda2=lambda2,
         norm=penalty.name,
         unobserved=unobserved,
-        channel_strength=None
-        if channel is None
-        else checked_strength("channel_strength", channel, rows.shape[1]),
+        channel_strength=_channel_strength(extras, rows.shape[1]),
     )
     return with_terms(instance, extras)
+
+
+def _channel_strength(extras: Extras, channels: int) -> Array | None:
+    """The checked strengths of the channels, if they are given."""
+    if extras.channel_strength is None:
+        return None
+    return checked_strength("channel_strength", extras.channel_strength, channels)
 
 
 def _with_strength(geometry: Geometry, extras: Extras) -> Geometry:

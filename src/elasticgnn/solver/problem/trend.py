@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.graph import Graph
-from elasticgnn.solver.linear_algebra.fill import ENTRY_BYTES, MOST_BYTES
+from elasticgnn.solver.problem.memory import ENTRY_BYTES, MOST_BYTES
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -112,9 +112,8 @@ def cross_validate(
         raise ValueError("lambda1s and lambda2s must not be empty")
     given = _weights(graph, data_weight)
     level = noise_level(x, graph, given) if sigma is None else sigma
-    problem = SelectionProblem(
-        x, graph, tuple(map(float, lambda1s)), norm, given, order, level, boundary
-    )
+    values = tuple(map(float, lambda1s))
+    problem = SelectionProblem(x, graph, values, norm, given, order, level, boundary)
     problem = replace(problem, extras=extras, unit=_unit(x, given, extras))
     score = {"cv": _held_out, "sure": stein}[criterion]
     found = [score(problem, float(lambda2), generator) for lambda2 in lambda2s]
@@ -123,14 +122,7 @@ def cross_validate(
     penalty = ElasticPenalty(problem.lambda1s[best1], float(lambda2s[best2]), norm)
     solution = _solved_already(found[best2], best1, x, rtol)
     if solution is None:
-        solution = minimise(
-            *(x, graph, penalty),
-            data_weight=data_weight,
-            order=order,
-            boundary=boundary,
-            rtol=rtol,
-            **extras.options,
-        )
+        solution = _solved_anew(problem, penalty, data_weight, rtol)
     return Selection(
         problem.lambda1s[best1],
         float(lambda2s[best2]),
@@ -160,6 +152,20 @@ def _solved_already(scores: Scores, place: int, x: Tensor, rtol: float) -> Solut
     if scores.path is None or rtol < SURE_RTOL or x.requires_grad:
         return None
     return scores.path.solutions[place]
+
+
+def _solved_anew(
+    problem: SelectionProblem, penalty: ElasticPenalty, data_weight: Tensor | None, rtol: float
+) -> Solution:
+    """The solution for the chosen strengths, with all data."""
+    return minimise(
+        *(problem.x, problem.graph, penalty),
+        data_weight=data_weight,
+        order=problem.order,
+        boundary=problem.boundary,
+        rtol=rtol,
+        **problem.extras.options,
+    )
 
 
 def _unit(x: Tensor, given: Tensor, extras: Extras) -> float:

@@ -14,6 +14,7 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training.model.known_columns import columns_by_id, columns_by_name, node_names
 from elasticgnn.training.model.preparation import Preparation
+from elasticgnn.training.prediction.conformal import threshold
 from elasticgnn.training.prediction.predict import (
     NumberPrediction,
     Prediction,
@@ -81,7 +82,6 @@ class TrainedModel:
 
     def half_width(self, coverage: float) -> float:
         """How far intervals that hold a share `coverage` of numbers reach to either side."""
-        from elasticgnn.training.tuning.calibration import threshold  # tuning imports this module
 
         return threshold(self.interval_scores, coverage)
 

@@ -14,13 +14,8 @@ from elasticgnn.data import NodeTask
 from elasticgnn.data.own.stand_ins import structural_features
 from elasticgnn.training.model.preparation import Preparation
 from elasticgnn.training.model.trained_model import TrainedModel, trained_on
-from elasticgnn.training.tuning.calibration import (
-    Calibration,
-    conformal_scores,
-    cross_calibrated,
-    evenly_picked,
-    fit_calibration,
-)
+from elasticgnn.training.prediction.conformal import conformal_scores, evenly_picked
+from elasticgnn.training.tuning.calibration import Calibration, cross_calibrated, fit_calibration
 from elasticgnn.training.tuning.candidates import Candidate
 from elasticgnn.training.tuning.entries import gain, leaderboard_entries
 from elasticgnn.training.tuning.evaluate import Evaluation

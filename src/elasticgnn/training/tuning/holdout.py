@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.extras import optional_imports
-from elasticgnn.training.tuning.calibration import chance_range, conformal_sets, threshold
+from elasticgnn.training.prediction.conformal import chance_range, conformal_sets, threshold
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division
 from elasticgnn.training.tuning.leaderboard import Estimate

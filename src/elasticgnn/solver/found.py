@@ -80,7 +80,7 @@ class Found:
         )
 
 
-def judged(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) -> Found:
+def with_verdict(prepared: Prepared, outcome: Outcome, rtol: float, choice: Choice) -> Found:
     """The outcome as float64 can hold it in the user's units, with its certificate."""
     units, instance = prepared.units, prepared.instance
     outcome = _finite(instance, outcome)
