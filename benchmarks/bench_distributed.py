@@ -143,19 +143,19 @@ def measure_training(work: Path) -> dict[str, object]:
     for name, epochs in (("pubmed", 100), ("coauthor-physics", 30)):
         write_partition(load(name), work / name, parts=8)
         models = {p: work / f"{name}-{p}" for p in (1, 2, 4)}
-        said = {p: output_of_first(train(work / name, models[p], epochs), p) for p in models}
+        results = {p: output_of_first(train(work / name, models[p], epochs), p) for p in models}
         curve = [str(ROOT / "distributed_work.py"), "curve", name, str(work / "curve")]
         run_group(curve, 1, EPOCHS=str(epochs))
         alone = json.loads((work / "curve-1-0.json").read_text())
-        pairs = list(zip(said[1]["loss"], alone["loss"], strict=True))
+        pairs = list(zip(results[1]["loss"], alone["loss"], strict=True))
         found[name] = {
             "epochs": epochs,
-            "test": {str(p): said[p]["test"] for p in models},
+            "test": {str(p): results[p]["test"] for p in models},
             "single_process_test": alone["test"],
             "largest_difference_of_losses": max(abs(one - other) for one, other in pairs),
-            "last_loss": said[1]["loss"][-1],
+            "last_loss": results[1]["loss"][-1],
             "same_curve": [
-                all(said[p][curve] == said[1][curve] for curve in ("loss", "val_loss"))
+                all(results[p][curve] == results[1][curve] for curve in ("loss", "val_loss"))
                 for p in (2, 4)
             ],
             "same_weights": [same_weights(models[1], models[p]) for p in (2, 4)],

@@ -2,9 +2,9 @@
 
     python benchmarks/bench_gpu.py [--steps 10] [--widths 16 40 64 128] [--output gpu.json]
 
-Needs a CUDA or HIP device and the extras `gpu` and `models`. Contestants take turns within one run
-and the median counts; a product is one torch.sparse CSR product (cuSPARSE or hipSPARSE). Before a
-time is taken the result is compared with the plain version's.
+Needs a CUDA or HIP device and the extras `gpu` and `models`. Contestants are interleaved within one
+run and the median counts; a product is one torch.sparse CSR product (cuSPARSE or hipSPARSE). Before
+a time is taken the result is compared with the plain version's.
 """
 
 import argparse
@@ -84,10 +84,10 @@ def measure(graph: Graph, width: int, steps: int) -> dict[str, dict[str, float]]
         torch.autograd.grad(runs[name](moving).sum(), moving)
 
     times: dict[str, dict[str, list[float]]] = {n: {"forward": [], "both": []} for n in runs}
-    for turn in range(REPEATS + 3):  # the first three compile and warm up
+    for repeat in range(REPEATS + 3):  # the first three compile and warm up
         for name, run in runs.items():
             found = milliseconds(lambda run=run: run(x)), milliseconds(lambda n=name: both(n))
-            if turn >= 3:
+            if repeat >= 3:
                 times[name]["forward"].append(found[0])
                 times[name]["both"].append(found[1])
     out = {}

@@ -42,8 +42,8 @@ ROUNDS = 5
 Call = Callable[[], object]
 
 
-class Turns:
-    """Calls that take turns, so that a busy moment hits all alike; their times, over all rounds."""
+class Interleaved:
+    """Interleaved calls, so that a busy moment hits all alike; their times, over all rounds."""
 
     def __init__(self, calls: dict[str, Call]) -> None:
         self.calls = calls
@@ -54,9 +54,9 @@ class Turns:
         if not any(self.times.values()):
             for call in self.calls.values():
                 call()  # warm-up, not timed
-        stop, turns = time.perf_counter() + seconds, 0
-        while time.perf_counter() < stop or turns < least:
-            turns += 1
+        stop, rounds = time.perf_counter() + seconds, 0
+        while time.perf_counter() < stop or rounds < least:
+            rounds += 1
             for name, call in self.calls.items():
                 begin = time.perf_counter()
                 call()
@@ -69,9 +69,9 @@ class Turns:
 
 def interleaved_medians(calls: dict[str, Call], seconds: float) -> dict[str, float]:
     """Median seconds of each call, in one round."""
-    turns = Turns(calls)
-    turns.measure(seconds, 3)
-    return turns.medians
+    interleaved = Interleaved(calls)
+    interleaved.measure(seconds, 3)
+    return interleaved.medians
 
 
 def triad_bandwidth(threads: int) -> float:
@@ -145,10 +145,10 @@ class Row:
 
     def __init__(self, peers: Peers, threads: int) -> None:
         self.peers, self.threads = peers, threads
-        self.forward, self.both = Turns(peers.forward), Turns(peers.both)
+        self.forward, self.both = Interleaved(peers.forward), Interleaved(peers.both)
 
     def measure(self, seconds: float) -> None:
-        """One round of both; on the last graph a single turn takes longer than the seconds."""
+        """One round of both; on the last graph a single call takes longer than the seconds."""
         torch.set_num_threads(self.threads)
         with torch.no_grad():
             self.forward.measure(seconds, 2)
@@ -181,7 +181,7 @@ class Population:
         graph, _ = load_graph(CASES[0])
         x = torch.randn(graph.num_nodes, 16, 7, generator=torch.Generator().manual_seed(0))
         single = [x[:, run].contiguous() for run in range(16)]
-        self.turns = Turns(
+        self.interleaved = Interleaved(
             {
                 "together": lambda: elastic_message_passing(x, graph, PENALTY, STEPS),
                 "apart": lambda: [
@@ -193,11 +193,11 @@ class Population:
     def measure(self, seconds: float) -> None:
         torch.set_num_threads(self.threads)
         with torch.no_grad():
-            self.turns.measure(seconds, 3)
+            self.interleaved.measure(seconds, 3)
 
     @property
     def share(self) -> float:
-        times = self.turns.medians
+        times = self.interleaved.medians
         return times["together"] / times["apart"]
 
 

@@ -1,8 +1,8 @@
 """What keeping the memory of saved rows from call to call is worth, forward and backward.
 
 Active rows are saved for the gradient (operator/saved_rows.py): signals of 1 have hardly any beside
-lambda1 = 3, those of 100 hardly others. Calls with kept memory and calls with fresh memory take
-turns on one thread; processor time, the least of each.
+lambda1 = 3, those of 100 hardly others. Calls with reused and with fresh memory are interleaved
+on one thread; processor time, the least of each.
     python benchmarks/bench_saved_rows.py [--structures dense hubs roads] [--widths 5 8 16 40]
 Prints the ratios, and writes results/saved_rows.json.
 """
@@ -24,9 +24,9 @@ STEPS, PENALTY, ROUNDS = 10, ElasticPenalty(3.0, 3.0), 5
 OUTPUT = Path(__file__).resolve().parent / "results" / "saved_rows.json"
 
 
-def seconds(x: Tensor, graph: Graph, *, keep: bool) -> float:
-    """Processor time of a call and its gradient, with kept memory or fresh one."""
-    saved_rows.CAN_LEND = keep
+def seconds(x: Tensor, graph: Graph, *, reuse: bool) -> float:
+    """Processor time of a call and its gradient, with reused memory or fresh one."""
+    saved_rows.CAN_LEND = reuse
     rows = x.clone().requires_grad_()
     begin = time.process_time()
     elastic_message_passing(rows, graph, PENALTY, STEPS).backward(x)
@@ -38,13 +38,13 @@ def measure(structure: str, graph: Graph, width: int, size: float) -> dict[str, 
     x = size * torch.randn(graph.num_nodes, width, generator=torch.Generator().manual_seed(1))
     best = {"kept": float("inf"), "fresh": float("inf")}
     for _ in range(ROUNDS):
-        saved_rows.kept.clear()
-        best["fresh"] = min(best["fresh"], seconds(x, graph, keep=False))
-        seconds(x, graph, keep=True)  # the first one finds nothing kept
-        best["kept"] = min(best["kept"], seconds(x, graph, keep=True))
+        saved_rows.pool.clear()
+        best["fresh"] = min(best["fresh"], seconds(x, graph, reuse=False))
+        seconds(x, graph, reuse=True)  # the first one finds nothing kept
+        best["kept"] = min(best["kept"], seconds(x, graph, reuse=True))
     times = {f"{name}_seconds": least for name, least in best.items()}
     about = {"structure": structure, "width": width, "size": size}
-    return {**about, "saved_bytes": saved_rows.kept.most, **times}
+    return {**about, "saved_bytes": saved_rows.pool.most, **times}
 
 
 def line(r: dict) -> str:

@@ -83,9 +83,11 @@ def against_record(record: Record) -> str:
     for name, title in GRAPHS.items():
         job = record[name]
         for width in widths_of(job):
-            said, was = predicted(job, width, line), measured(job, width)
+            expected, was = predicted(job, width, line), measured(job, width)
             edge = f"{1e9 * seconds_per_edge(job, width):.1f}"
-            rows.append([title, width, edge, f"{said:.3g} s", f"{was:.3g} s", f"{was / said:.2f}"])
+            rows.append(
+                [title, width, edge, f"{expected:.3g} s", f"{was:.3g} s", f"{was / expected:.2f}"]
+            )
     return table(
         "graph | d | ns per edge and step | two processes, model | measured | measured / model",
         rows,

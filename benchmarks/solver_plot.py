@@ -31,9 +31,9 @@ def draw_solver(axis: Any, rows: list[dict[str, Any]], name: str, number: int) -
     if not rows:
         return
     nodes, seconds = [row["side"] ** 2 for row in rows], [row["seconds"] for row in rows]
-    look: dict[str, Any] = {"color": COLOURS[number], "marker": MARKERS[number]}
+    style: dict[str, Any] = {"color": COLOURS[number], "marker": MARKERS[number]}
     missed = [row["relative_gap"] > ASKED_GAP for row in rows]
     face = "white" if any(missed) else COLOURS[number]
-    axis.loglog(nodes, seconds, label=name, markerfacecolor=face, **look)
+    axis.loglog(nodes, seconds, label=name, markerfacecolor=face, **style)
     for x, y, hollow in zip(nodes, seconds, missed, strict=True):
-        axis.loglog(x, y, markerfacecolor="white" if hollow else COLOURS[number], **look)
+        axis.loglog(x, y, markerfacecolor="white" if hollow else COLOURS[number], **style)

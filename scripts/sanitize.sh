@@ -20,8 +20,8 @@ loops=(tests/operator/test_fused.py tests/operator/test_fused_gradients.py tests
   tests/distributed/test_operator.py tests/distributed/test_zero_rows.py tests/solver/test_lanes.py
   tests/solver/test_interior.py tests/solver/test_precise.py tests/solver/test_sparse_cholesky.py tests/solver/test_fill.py
   tests/solver/test_trends.py tests/solver/test_any_order.py tests/solver/test_minimise.py)
-run() { "$python" -m pytest -q -p no:cacheprovider "$@" | tee "$build/said"; }
-told() { grep -oE "[0-9]+ $1" "$build/said" | grep -oE "[0-9]+" || echo 0; }
+run() { "$python" -m pytest -q -p no:cacheprovider "$@" | tee "$build/output"; }
+count() { grep -oE "[0-9]+ $1" "$build/output" | grep -oE "[0-9]+" || echo 0; }
 
 # Python and torch are not instrumented: the runtime is preloaded, and their own leaks are not ours.
 if [ "$sanitizer" = address ]; then
@@ -29,7 +29,7 @@ if [ "$sanitizer" = address ]; then
   export ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 UBSAN_OPTIONS=print_stacktrace=1
   # That test bounds the address space, in which the sanitizer keeps terabytes for itself.
   run tests/kernels "${loops[@]}" --deselect tests/solver/test_fill.py::test_a_factor_of_gigabytes_is_not_begun "$@"
-  printf '{"set": "%s", "passed": %d, "failed": %d}\n' "$set" "$(told passed)" "$(told failed)" > results/reliability/addresses.json
+  printf '{"set": "%s", "passed": %d, "failed": %d}\n' "$set" "$(count passed)" "$(count failed)" > results/reliability/addresses.json
   exit
 fi
 
@@ -57,11 +57,11 @@ ELASTICGNN_HIDE_BARRIERS=1 run_watched "halt_on_error=1:log_path=$PWD/$build/hid
 hidden=$(counted hidden "data race")
 echo "with barriers hidden: $hidden race reported, where it stopped"
 [ "$hidden" -gt 0 ] || { echo "the sanitizer sees nothing"; exit 1; }
-run_watched "exitcode=66:log_path=$PWD/$build/seen" "${threads[@]}" "$@" | tee "$build/said" || true
+run_watched "exitcode=66:log_path=$PWD/$build/seen" "${threads[@]}" "$@" | tee "$build/output" || true
 seen=$(counted seen "")
 echo "with barriers as they are: $seen reports"
-passed=$(told passed)
-failed=$(told failed)
+passed=$(count passed)
+failed=$(count failed)
 printf '{"set": "%s", "passed": %d, "failed": %d, "reports": %d, "race reported with hidden barriers": %d}\n' \
   "$set" "$passed" "$failed" "$seen" "$hidden" > results/reliability/threads.json
 [ "$seen" = 0 ] && [ "$failed" = 0 ]

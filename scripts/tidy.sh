@@ -15,5 +15,5 @@ families=$(mktemp -d)
 trap 'rm -r "$families"' EXIT
 find "$kernels" -name 'bind_*.cpp' -exec basename {} .cpp \; | sed 's/.*/ELASTICGNN_FAMILY(&)/' > "$families/families.inc"
 find "$kernels" -name '*.cpp' -print0 |
-  xargs -0 -n 1 -P "$(nproc)" sh -c '"$0" --quiet "$2" -- $1 2>&1 | grep -v "warnings\? generated" ; exit 0' "$tidy" "$flags -I$families" > "$families/said" || true
-if grep -E "(error|warning):" "$families/said" >/dev/null; then cat "$families/said"; exit 1; fi
+  xargs -0 -n 1 -P "$(nproc)" sh -c '"$0" --quiet "$2" -- $1 2>&1 | grep -v "warnings\? generated" ; exit 0' "$tidy" "$flags -I$families" > "$families/output" || true
+if grep -E "(error|warning):" "$families/output" >/dev/null; then cat "$families/output"; exit 1; fi

@@ -126,11 +126,11 @@ class Stranger:
     def check_home(self) -> None:
         """Refuses a package that is not the one of this environment."""
         command = [self.binaries / "python", "-c", WHERE]
-        said = subprocess.run(
+        location = subprocess.run(
             command, check=True, env=self.environment, cwd=self.folder, capture_output=True
         ).stdout.decode()
-        if not Path(said.strip()).is_relative_to(self.folder.resolve()):
-            raise SystemExit(f"elasticgnn must come from the wheel, got {said.strip()}")
+        if not Path(location.strip()).is_relative_to(self.folder.resolve()):
+            raise SystemExit(f"elasticgnn must come from the wheel, got {location.strip()}")
 
 
 def try_all(wheel: Path, record: Path | None) -> None:

@@ -85,7 +85,7 @@ def trained(task: NodeTask, dropout: float) -> ElasticGNN:
 
 def distilled(task: NodeTask, model: ElasticGNN, epochs: int = 300) -> Tensor:
     """Logits (n, c) of a perceptron that has learned what `model` says on the task's graph."""
-    said = model(task.features, task.graph).detach().softmax(1)
+    clean = model(task.features, task.graph).detach().softmax(1)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
         student = MLP(task.num_features, 64, task.num_classes, dropout=0.5)
@@ -94,7 +94,7 @@ def distilled(task: NodeTask, model: ElasticGNN, epochs: int = 300) -> Tensor:
         student.train()
         adam.zero_grad()
         guess = student(task.features, noise=DropoutNoise(0, epoch))
-        torch.autograd.backward(cross_entropy(guess, said))
+        torch.autograd.backward(cross_entropy(guess, clean))
         adam.step()
     return student.eval()(task.features).detach()
 

@@ -45,11 +45,11 @@ def main() -> None:
         print(f"| {name} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
         line = "--" if name in edgeless else "-" if number < len(COLOURS) else ":"
         x = [0.0, *(100 * rate for rate in rates)]
-        look = {
+        style = {
             "color": COLOURS[number % len(COLOURS)],
             "marker": MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
         }
-        axes.plot(x, [cells[0], *cells[2::2]], line, markersize=4, label=name, **look)
+        axes.plot(x, [cells[0], *cells[2::2]], line, markersize=4, label=name, **style)
     seeds = len({row["seed"] for row in rows})
     axes.set(xlabel="edges flipped by PRBCD (%)", ylabel="test accuracy (%), worst of all attacks")
     axes.set_title(f"Penalties on the Cora component, {seeds} networks")

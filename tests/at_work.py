@@ -18,11 +18,11 @@ def threads_at_work(work: Callable[[], object], times: int = 3) -> int:
     if "ELASTICGNN_TEAMS_COME_AND_GO" in os.environ:  # under scripts/sanitize.sh: uncountable
         return sys.maxsize if others_worked(work) else 1
     found = set(_seconds())
-    for turn in range(times):
+    for repeat in range(times):
         before = _seconds()
         work()
         ran = {thread for thread, spent in _seconds().items() if spent > before.get(thread, 0)}
-        found = ran if turn == 0 else found & ran
+        found = ran if repeat == 0 else found & ran
     return len(found)
 
 

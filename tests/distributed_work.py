@@ -142,15 +142,15 @@ def many_exchanges(folder: Path) -> tuple[bool, list[int]]:
     graph, generator = small_graph(), torch.Generator().manual_seed(0)
     held = DistributedGraph.from_graph(graph, division(graph, "random"))
     local, wrong = held.local, []
-    for turn in range(200):
+    for repeat in range(200):
         width = int(torch.randint(1, 40, (1,), generator=generator))
-        padded = width + turn % 3
+        padded = width + repeat % 3
         expected = torch.randn(graph.num_nodes, padded, generator=generator)
         rows = expected[torch.from_numpy(local.nodes)]
         rows[local.owned :] = float("nan")
         held.exchange.start(rows, width).finish()
         if not torch.equal(rows[:, :width], expected[torch.from_numpy(local.nodes)][:, :width]):
-            wrong.append(turn)
+            wrong.append(repeat)
     return bool(held.exchange.shared), wrong
 
 
@@ -160,8 +160,8 @@ def two_exchanges_under_way(folder: Path) -> tuple[bool, int]:
     held = DistributedGraph.from_graph(graph, division(graph, "random"))
     local, wrong = held.local, 0
     nodes = torch.from_numpy(local.nodes).to(torch.float32)[:, None]
-    for turn in range(100):
-        pair = [nodes + number for number in (turn, -turn)]
+    for repeat in range(100):
+        pair = [nodes + number for number in (repeat, -repeat)]
         expected = [rows.clone() for rows in pair]
         for rows in pair:
             rows[local.owned :] = float("nan")

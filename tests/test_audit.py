@@ -21,8 +21,8 @@ def audit():
 def publish(index: Path, place: str, version: str, found: list[dict], yanked: bool = False) -> None:
     """A page of an index in a folder."""
     (index / place).mkdir(parents=True)
-    said = {"info": {"version": version, "yanked": yanked}, "vulnerabilities": found}
-    (index / place / "json").write_text(json.dumps(said))
+    answer = {"info": {"version": version, "yanked": yanked}, "vulnerabilities": found}
+    (index / place / "json").write_text(json.dumps(answer))
 
 
 def run(audit, monkeypatch, index: Path, constraints: str) -> int:
@@ -61,9 +61,9 @@ def test_the_page_says_what_the_record_says():
     page = " ".join((ROOT / "SECURITY.md").read_text().split())
     found = json.loads((ROOT / "results" / "reliability" / "audit.json").read_text())
     names = ", ".join(pin.partition("==")[0] for pin in found["not audited"])
-    for said in (
+    for sentence in (
         f"{found['date']}): {found['audited']} of {found['pins']} pins audited",
         f"{len(found['advisories'])} with advisories, {len(found['yanked'])} yanked",
         f"Not audited: {names}.",
     ):
-        assert said in page
+        assert sentence in page

@@ -25,14 +25,14 @@ def ask(hook: str, folder: Path, **settings: str) -> tuple[Path, str]:
 
 
 def test_metadata_are_made_without_compiling(tmp_path):
-    found, said = ask("prepare_metadata_for_build_wheel", tmp_path, CXX="/bin/false")
+    found, printed = ask("prepare_metadata_for_build_wheel", tmp_path, CXX="/bin/false")
     assert "Name: elasticgnn" in (found / "METADATA").read_text()
-    assert "Configuring CMake" not in said
+    assert "Configuring CMake" not in printed
 
 
 def test_without_a_compiler_the_package_is_built_without_loops(tmp_path):
-    found, said = ask("build_wheel", tmp_path, CXX="/bin/false")
-    assert "the loops could not be compiled" in said
+    found, printed = ask("build_wheel", tmp_path, CXX="/bin/false")
+    assert "the loops could not be compiled" in printed
     assert found.name.endswith("-py3-none-any.whl")
     names = zipfile.ZipFile(found).namelist()
     assert "elasticgnn/operator/plain.py" in names

@@ -183,7 +183,7 @@ def test_the_page_counts_the_files_of_each_change_and_none_has_more_than_six():
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     page = (ROOT / "docs" / "architecture.md").read_text()
-    said = {
+    listed = {
         name: int(re.search(rf"^\| {name} \| \S+ \| (\d+) \|", page, re.M)[1])
         for name in script.CHANGES
     }
@@ -195,5 +195,5 @@ def test_the_page_counts_the_files_of_each_change_and_none_has_more_than_six():
         name: sum(bool(re.search(pattern, text, re.M)) for text in texts.values())
         for name, (pattern, _) in script.CHANGES.items()
     }
-    assert counted == said
+    assert counted == listed
     assert max(counted.values()) <= 6

@@ -67,9 +67,9 @@ def test_readme_example_runs(number, tmp_path, monkeypatch):
 def test_what_the_readme_says_an_example_prints_is_what_it_prints(capsys):
     text = (ROOT / "README.md").read_text()
     exec(compile(python_examples(ROOT / "README.md")[0], "README.md", "exec"), {})
-    said = re.search(r"It prints `(.*?)`", text)
-    assert said is not None
-    assert said[1] in capsys.readouterr().out
+    promised = re.search(r"It prints `(.*?)`", text)
+    assert promised is not None
+    assert promised[1] in capsys.readouterr().out
 
 
 def test_every_changelog_fragment_is_well_formed():

@@ -125,7 +125,7 @@ except ValueError:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
+def evaluated(tmp_path_factory):
     """What a module says with fault `number` in it, put in before or after it was loaded."""
     folder = tmp_path_factory.mktemp("part")
     (folder / "part.py").write_text(PART)
@@ -146,16 +146,16 @@ def said(tmp_path_factory):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_that_is_put_in_is_there(monkeypatch, said, fault):
+def test_a_fault_that_is_put_in_is_there(monkeypatch, evaluated, fault):
     faulty = load("faulty", monkeypatch)
     faults = faulty.Faults()
     faults.visit(ast.parse(PART))
     number = [what for _, what in faults.places].index(fault)
     expression, without, expected = FAULTS[fault]
-    assert said(-1, "after", expression) == [without]
-    assert said(number, "after", expression) == [expected]
+    assert evaluated(-1, "after", expression) == [without]
+    assert evaluated(number, "after", expression) == [expected]
     in_function = fault not in ("3 plus 1", "1 plus 1")  # those are read while being loaded
-    assert said(number, "before", expression) == (
+    assert evaluated(number, "before", expression) == (
         ["True", expected] if in_function else ["False", without]
     )
 
@@ -245,7 +245,7 @@ def test_a_process_that_the_system_ends_for_its_memory_is_no_kill(monkeypatch, n
         os.kill(os.getpid(), number)
         return 0
 
-    assert trial.judged(*trial.in_fork(end, 60.0))[0] == expected
+    assert trial.outcome_of(*trial.in_fork(end, 60.0))[0] == expected
 
 
 def test_time_without_end_counts_only_while_the_campaign_runs(monkeypatch):
@@ -278,7 +278,7 @@ def test_the_page_says_what_the_records_say():
     killed = outcomes["killed"] + outcomes["no end"]
     tried = sum(outcomes.values())
     fuzz = found["fuzz"]
-    for said in (
+    for sentence in (
         f"{sum(part['kills'] for part in kills)} kills over {len(kills)} commands",
         f"{sum(part['broken'] for part in kills)} broken or missing outputs",
         f"{sum(part['interrupts'] for part in stops)} interrupts over {len(stops)} commands",
@@ -292,7 +292,7 @@ def test_the_page_says_what_the_records_say():
         f"{found['threads']['passed']} tests passed with {found['threads']['reports']} reports",
         f"{found['addresses']['passed']:,} tests passed (`results/reliability/addresses.json`)",
     ):
-        assert said in page
+        assert sentence in page
 
 
 def test_every_folder_has_enough_faults_and_tests_that_are_there(monkeypatch):

@@ -79,7 +79,7 @@ def interrupted(command: Command, count: int, folder: Path, draw: random.Random)
     undisturbed = run(list(command.arguments), folder, before=heed_interrupts)
     whole, before = content(output), names(folder)
     found = {"interrupts": 0, "finished": 0, "old": 0, "new": 0, "broken": 0, "leftovers": 0}
-    said, slowest, seconds = Counter[str](), 0.0, undisturbed.seconds
+    messages, slowest, seconds = Counter[str](), 0.0, undisturbed.seconds
     while found["interrupts"] + found["finished"] < count:
         old = put_old(command, folder)
         when = seconds * draw.uniform(0.02, 1.0)
@@ -91,13 +91,14 @@ def interrupted(command: Command, count: int, folder: Path, draw: random.Random)
             seconds = min(seconds, ended.seconds)
         else:
             slowest = max(slowest, ended.processor_seconds)
-            said[f"{ended.code}: {ended.errors.strip().replace(str(folder), 'FOLDER')[-200:]}"] += 1
+            errors = ended.errors.strip().replace(str(folder), "FOLDER")
+            messages[f"{ended.code}: {errors[-200:]}"] += 1
             found["broken"] += int(not left_well(ended))
         if command.goes_on and run(list(command.arguments), folder).code != 0:
             found["broken"] += 1
         found[state(content(output), old, whole)] += 1
         found["leftovers"] += len(names(folder) - before) + hidden(output)
-    return {**found, "said": dict(said), "processor_seconds": round(slowest, 3)}
+    return {**found, "said": dict(messages), "processor_seconds": round(slowest, 3)}
 
 
 def left_well(ended: Ended) -> bool:
@@ -124,8 +125,8 @@ def refused(ended: Ended, output: Path, before: str) -> dict[str, Any]:
     """A refusal: one line with exit code 2 that names the place, and what was there is kept."""
     named = output.name in ended.errors or str(output.parent) in ended.errors
     kept = content(output) == before
-    said = ended.errors.strip().replace(str(output.parent), "FOLDER")[:200]
-    return {"refused": ended.is_one_line and named, "kept": kept, "said": said}
+    message = ended.errors.strip().replace(str(output.parent), "FOLDER")[:200]
+    return {"refused": ended.is_one_line and named, "kept": kept, "said": message}
 
 
 def on_full_disk(command: Command, folder: Path) -> dict[str, Any]:

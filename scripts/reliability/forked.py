@@ -119,7 +119,7 @@ def run_and_leave(
 
 
 def heed_interrupts() -> None:
-    """Ctrl-C is heard, also where the shell has told its children in the background not to."""
+    """Ctrl-C is handled, also where the shell has set it to be ignored in background jobs."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -142,20 +142,20 @@ def run(
     began, taken = time.monotonic(), 0.0
     with tempfile.NamedTemporaryFile() as log:
         child = start(arguments, folder, Path(log.name), before)
-        told = False
+        sent = False
         while True:
             found, status, usage = os.wait4(child, os.WNOHANG)
             spent = time.monotonic() - began
             if found:
                 break
-            if not told and send_after is not None and spent > send_after:
+            if not sent and send_after is not None and spent > send_after:
                 taken = processor_seconds(child)
                 os.killpg(os.getpgid(child), sent)
-                told = True
+                sent = True
             time.sleep(0.001)
         errors = Path(log.name).read_text(errors="replace")
     code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-    after = usage.ru_utime + usage.ru_stime - taken if told else 0.0
+    after = usage.ru_utime + usage.ru_stime - taken if sent else 0.0
     return Ended(code, errors, spent, after)
 
 

@@ -130,7 +130,7 @@ def equivalent() -> dict[tuple[Any, ...], str]:
     return {identity({"nth": 0} | each): each["reason"] for each in faults}
 
 
-def judge_in_warm(folder: str, tests: list[Path], record: Record, end: float) -> Covering:
+def try_all_in_warm(folder: str, tests: list[Path], record: Record, end: float) -> Covering:
     """Tries a folder's faults in forks of one process that has collected its tests.
 
     That process is a fork itself: this one stays without our code.
@@ -203,7 +203,7 @@ def covering_of(tests: list[Path]) -> Covering:
     return covering
 
 
-def judge_in_fresh(folder: str, record: Record, covering: Covering, end: float) -> None:
+def try_all_in_fresh(folder: str, record: Record, covering: Covering, end: float) -> None:
     """Tries what is left, or survived so far, in modules loaded with the fault."""
     for fault in record.todo(folder):
         if time.monotonic() > end:
@@ -234,13 +234,13 @@ def main() -> int:
     record = Record(options.output, options.count, open_again)
     record.takes_new = not options.tests  # a few tests say nothing of a fault that is new
     folders = [folder for folder in options.folder or FOLDERS if record.todo(folder)]
-    if folders and options.minutes > 0:  # 0: only judge by the reasons that were added
+    if folders and options.minutes > 0:  # 0: only apply the reasons that were added
         load_libraries()
     for folder in folders:
         if time.monotonic() < end:
             tests = [path.resolve() for path in options.tests] or test_files(folder)
-            covering = judge_in_warm(folder, tests, record, end)
-            judge_in_fresh(folder, record, covering, end)
+            covering = try_all_in_warm(folder, tests, record, end)
+            try_all_in_fresh(folder, record, covering, end)
     record.write()
     show(json.loads(options.output.read_text()), print)
     return 0

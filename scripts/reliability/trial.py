@@ -95,7 +95,7 @@ def first_failure(items: list[pytest.Item]) -> int:
 
 
 def in_fork(work: Callable[[], int], processor_seconds: float) -> tuple[int | None, str]:
-    """The exit code of `work` in a fork without output, None if its time ran out; what it told.
+    """The exit code of `work` in a fork without output, None if its time ran out; what it reported.
 
     Its time on the clock is twice that on the processor and a minute.
     """
@@ -108,11 +108,11 @@ def in_fork(work: Callable[[], int], processor_seconds: float) -> tuple[int | No
     os.set_blocking(ours, False)  # what the work started may be left and hold the other end
     with os.fdopen(ours, "rb") as pipe:
         # a crash adds its stack, with the paths of this machine: the first line says enough
-        told = (pipe.read() or b"").decode().partition("\n")[0]
+        message = (pipe.read() or b"").decode().partition("\n")[0]
     if os.WIFSIGNALED(status):
         late = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGALRM)
-        return None if late else CRASHED + os.WTERMSIG(status), told
-    return os.WEXITSTATUS(status), told
+        return None if late else CRASHED + os.WTERMSIG(status), message
+    return os.WEXITSTATUS(status), message
 
 
 def wait_for(child: int, seconds: float) -> int:
@@ -133,7 +133,7 @@ def wait_for(child: int, seconds: float) -> int:
         awake, last = awake + min(time.monotonic() - last, LONGEST), time.monotonic()
 
 
-def run_quietly(work: Callable[[], int], processor_seconds: float, told: int) -> NoReturn:
+def run_quietly(work: Callable[[], int], processor_seconds: float, reports: int) -> NoReturn:
     """In the fork: limits the time, closes the output, and leaves without clearing up."""
     code = 99
     try:
@@ -142,7 +142,7 @@ def run_quietly(work: Callable[[], int], processor_seconds: float, told: int) ->
         for number in (signal.SIGXCPU, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
         nowhere = os.open(os.devnull, os.O_RDWR)
-        os.dup2(told, 3, inheritable=False)
+        os.dup2(reports, 3, inheritable=False)
         for handle in (0, 1, 2):
             os.dup2(nowhere, handle)
         with tempfile.TemporaryDirectory() as folder:
@@ -209,7 +209,7 @@ def found_by(
     A test that fails either way, where the machine is busy perhaps, has found nothing: the others
     are asked.
     """
-    outcome, test = judged(*run(tests, True))
+    outcome, test = outcome_of(*run(tests, True))
     if outcome != "killed" or not test or run([test], False)[0] == 0:
         return outcome, test
     others = [name for name in tests if name != test]
@@ -228,11 +228,11 @@ def can_be_loaded(path: Path) -> bool:
     return True
 
 
-def judged(code: int | None, told: str) -> tuple[str, str]:
+def outcome_of(code: int | None, message: str) -> tuple[str, str]:
     """killed (with the test that failed), no end, survived; unclear if pytest itself failed."""
     if code is None or code == 0:
-        return "survived" if code == 0 else "no end", told
+        return "survived" if code == 0 else "no end", message
     if code == CRASHED + signal.SIGKILL:  # the memory ran out, for which others may be the reason
         return "unclear", ""
     collected = code != COLLECTION_FAILED and code < CRASHED
-    return "unclear" if collected and not told else "killed", told
+    return "unclear" if collected and not message else "killed", message

@@ -52,11 +52,11 @@ def styled_axes() -> Any:
         from matplotlib.axes import Axes
 
     class StyledAxes(Axes):
-        def set_title(self, label: str, *args: Any, **look: Any) -> Any:
-            return super().set_title(label, *args, **{"fontsize": 10, **look})
+        def set_title(self, label: str, *args: Any, **style: Any) -> Any:
+            return super().set_title(label, *args, **{"fontsize": 10, **style})
 
-        def legend(self, *args: Any, **look: Any) -> Any:
-            return super().legend(*args, **{"fontsize": 8, "frameon": False, **look})
+        def legend(self, *args: Any, **style: Any) -> Any:
+            return super().legend(*args, **{"fontsize": 8, "frameon": False, **style})
 
     return StyledAxes
 

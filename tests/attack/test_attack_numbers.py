@@ -61,13 +61,13 @@ def numbers_of(name: str) -> set[float]:
 def unrecorded(body: list[str], known: set[float]) -> list[str]:
     """Decimals behind the first cell that no number of the record rounds to."""
     cells = [line.partition("|")[2].partition("|")[2] for line in body]
-    said = [number for line in cells for number in re.findall(r"\d+\.\d+", line)]
+    listed = [number for line in cells for number in re.findall(r"\d+\.\d+", line)]
 
     def is_known(text: str) -> bool:
         unit = 10.0 ** -len(text.partition(".")[2])
         return any(abs(value - float(text)) <= 0.5 * unit + 1e-9 for value in known)
 
-    return [text for text in said if not is_known(text)]
+    return [text for text in listed if not is_known(text)]
 
 
 @pytest.mark.parametrize(("head", "record"), READ.items())

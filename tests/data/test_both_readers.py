@@ -48,7 +48,7 @@ def plain(value):
     return value if isinstance(value, str | None) else list(value)
 
 
-def said(read, path):
+def reading(read, path):
     """All that a reader says of a file, or its error."""
     try:
         rows = read(path)
@@ -64,7 +64,7 @@ def both(kind, text, folder, monkeypatch):
     found = []
     for smallest in (10**9, 0):
         monkeypatch.setattr(arrow_csv.open_plain, "__kwdefaults__", {"smallest": smallest})
-        found.append(said(READERS[kind], path))
+        found.append(reading(READERS[kind], path))
     return found
 
 

@@ -160,8 +160,8 @@ def test_ids_below_an_unknown_name_are_said(tmp_path, reader, ending):
     features = tmp_path / f"f.{ending}"
     table = pandas.read_csv(paths["features"])
     table.to_csv(features, index=False) if ending == "csv" else table.to_parquet(features)
-    said = f"f.{ending}: column 'rank' is read as the id (--id-column names another)"
-    assert said in read_task(paths["edges"], features).notes
+    written = f"f.{ending}: column 'rank' is read as the id (--id-column names another)"
+    assert written in read_task(paths["edges"], features).notes
     named = read_task(paths["edges"], features, layout=TableLayout(id="node_no"))
     assert not any("read as the id" in note for note in named.notes)
 

@@ -85,7 +85,7 @@ def test_classes_that_may_not_be_meant_are_said(tmp_path, names, note):
     labels = rows("id,label", [(name, names[k % 3]) for k, name in enumerate(IDS)])
     task = read(tmp_path, edges=CHAIN, labels=labels)
     assert len(task.class_names) == 3
-    assert any(note in said for said in task.notes)
+    assert any(note in written for written in task.notes)
 
 
 def test_two_classes_minus_one_and_one_are_usual(tmp_path):

@@ -77,8 +77,8 @@ def test_the_command_takes_the_file(tmp_path, capsys):
     words = ["--edges", edges, "--labels", labels, "--split", split, "--epochs", "2", "--json"]
     with pytest.raises(SystemExit, match="0"):
         main(["train", *map(str, words)])
-    said = json.loads(capsys.readouterr().out)["runs"][0]["split"]
-    assert said["test"] == names[3::4]
+    used = json.loads(capsys.readouterr().out)["runs"][0]["split"]
+    assert used["test"] == names[3::4]
     with pytest.raises(SystemExit, match="2"):
         main(["train", *map(str, words), "--split-column", "x"])
     assert "one at a time" in capsys.readouterr().err

@@ -22,9 +22,9 @@ from processes import run_together
 def test_another_graph_folder_setting_or_seed_in_a_process_is_refused_by_all(tmp_path):
     for rank, count in enumerate((4, 3)):
         write_partition(small_task(), tmp_path / f"parts{rank}", parts=count)
-    for said in run_together("apart", 2, tmp_path / "group"):
-        assert list(said) == ["graph", "folder", "settings", "seed"]
-        for what in said.values():
+    for differing in run_together("apart", 2, tmp_path / "group"):
+        assert list(differing) == ["graph", "folder", "settings", "seed"]
+        for what in differing.values():
             assert "must be the same in every process, got another one in process 1 of 2" in what
 
 

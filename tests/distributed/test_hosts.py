@@ -73,7 +73,7 @@ def test_the_slow_line_is_slow():
         there, back = ([*inside(host), sys.executable, "-c"] for host in (near, far))
         with subprocess.Popen([*there, ANSWER], stdout=subprocess.PIPE, text=True) as answer:
             assert answer.stdout.readline() == "ready\n"
-            said = subprocess.run([*back, CALL], capture_output=True, text=True, check=True)
-    greeting, sending = map(float, said.stdout.split())
+            printed = subprocess.run([*back, CALL], capture_output=True, text=True, check=True)
+    greeting, sending = map(float, printed.stdout.split())
     assert greeting >= 2 * DELAY
     assert sending >= SIZE / RATE + 2 * DELAY

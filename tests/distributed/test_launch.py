@@ -67,16 +67,16 @@ def test_a_process_alone_needs_no_variables(monkeypatch, size):
 def test_a_launch_without_its_variables_is_refused_in_one_line(parts, tmp_path):
     known = environment(WORLD_SIZE="2")
     known.pop("RANK", None)
-    said = train(parts, tmp_path, known)
-    assert said.returncode == 2
-    assert said.stderr.startswith("error: RANK must be set where WORLD_SIZE is")
+    printed = train(parts, tmp_path, known)
+    assert printed.returncode == 2
+    assert printed.stderr.startswith("error: RANK must be set where WORLD_SIZE is")
 
 
 def test_a_meeting_point_that_does_not_answer_is_reported_in_one_line(parts, tmp_path):
     at = {**SECOND, "MASTER_PORT": str(free_port()), "ELASTICGNN_MEETING_SECONDS": "2"}
-    said = train(parts, tmp_path, environment(**at))
-    assert said.returncode == 2
-    (line,) = said.stderr.splitlines()  # nothing of torch's stack
+    printed = train(parts, tmp_path, environment(**at))
+    assert printed.returncode == 2
+    (line,) = printed.stderr.splitlines()  # nothing of torch's stack
     assert line.startswith("error: process 1 of 2 cannot reach the meeting point 127.0.0.1:")
 
 

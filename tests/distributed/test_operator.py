@@ -234,23 +234,23 @@ def test_second_derivatives_are_refused_and_never_lost():
 
 
 def test_weights_that_differ_between_the_sides_of_a_cut_are_refused_by_both(tmp_path):
-    said = run_together("unequal_weights", 2, tmp_path / "group")
-    assert "weight must be equal on both sides of a cut, got 1.0 for edge (" in said[0]
-    assert "here and 2.0 in process 1" in said[0]
-    assert "here and 1.0 in process 0" in said[1]
+    messages = run_together("unequal_weights", 2, tmp_path / "group")
+    assert "weight must be equal on both sides of a cut, got 1.0 for edge (" in messages[0]
+    assert "here and 2.0 in process 1" in messages[0]
+    assert "here and 1.0 in process 0" in messages[1]
 
 
 @pytest.mark.parametrize("shared", ["1", "0"])
 def test_rows_of_any_width_arrive_one_after_another(tmp_path, shared):
-    said = run_together("many_exchanges", 2, tmp_path / "group", ELASTICGNN_SHARED_MEMORY=shared)
-    for shares, wrong in said:
+    results = run_together("many_exchanges", 2, tmp_path / "group", ELASTICGNN_SHARED_MEMORY=shared)
+    for shares, wrong in results:
         assert shares == (shared == "1")
         assert wrong == []
 
 
 @pytest.mark.parametrize("shared", ["1", "0"])
 def test_an_exchange_may_begin_before_the_last_one_is_read(tmp_path, shared):
-    said = run_together(
+    results = run_together(
         "two_exchanges_under_way", 2, tmp_path / "group", ELASTICGNN_SHARED_MEMORY=shared
     )
-    assert said == [(shared == "1", 0)] * 2
+    assert results == [(shared == "1", 0)] * 2

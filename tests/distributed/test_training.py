@@ -120,9 +120,9 @@ def test_command_saves_a_model_file_that_predicts_on_folder_and_task(folder, tmp
     assert not model.with_name("model.safetensors.checkpoint").exists()
     trained, task = TrainedModel.load(model), small_task(sparse=True)
     assert trained.data["fingerprint"] == task.fingerprint
-    said = trained.predict(task)
+    predicted = trained.predict(task)
     rows = table.read_text().splitlines()[1:]
-    assert [row.split(",")[1] for row in rows] == [task.class_names[k] for k in said.label]
+    assert [row.split(",")[1] for row in rows] == [task.class_names[k] for k in predicted.label]
     with pytest.raises(SystemExit) as end:
         main(["inspect", str(model), str(folder / "parts")])
     assert not end.value.code

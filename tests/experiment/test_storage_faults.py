@@ -49,8 +49,8 @@ def runs_in(study, folder) -> int:
 
 def is_one_line(err: str) -> bool:
     """Whether all that is said beside the progress is one line without a traceback."""
-    said = [line for line in err.splitlines() if "trainings" not in line and "runs" not in line]
-    return len(said) == 1 and said[0].startswith("error: storage ")
+    errors = [line for line in err.splitlines() if "trainings" not in line and "runs" not in line]
+    return len(errors) == 1 and errors[0].startswith("error: storage ")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import torch
 from elasticgnn import ElasticPenalty, elastic_message_passing
 from elasticgnn.kernels import native
 from elasticgnn.operator import saved_rows
-from elasticgnn.operator.saved_rows import LARGE, MemoryLimitError, SavedRows, kept
+from elasticgnn.operator.saved_rows import LARGE, MemoryLimitError, SavedRows, pool
 from marks import needs_kernels
 from strategies import normal_rows, random_graph
 
@@ -25,9 +25,9 @@ PENALTY = ElasticPenalty(0.01, 1.0)  # small beside the rows: most of them are a
 @pytest.fixture(autouse=True)
 def no_blocks():
     gc.collect()
-    kept.clear()
+    pool.clear()
     yield
-    kept.clear()
+    pool.clear()
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_second_call_takes_the_blocks_of_the_first(made, width):
     gradient(width)
     first = [size for size in made if size >= LARGE]
     assert sum(first) > 4 * LARGE
-    assert kept.count_bytes() == sum(first)
+    assert pool.count_bytes() == sum(first)
     made.clear()
     gradient(width)
     assert not [size for size in made if size >= LARGE]
@@ -63,7 +63,7 @@ def test_a_second_call_takes_the_blocks_of_the_first(made, width):
 @pytest.mark.parametrize("width", [8, 40], ids=["packed", "wide"])
 def test_what_a_kept_block_held_does_not_matter(width):
     wanted = gradient(width)
-    blocks = [block for blocks in kept.free.values() for block in blocks]
+    blocks = [block for blocks in pool.free.values() for block in blocks]
     assert blocks
     for block in blocks:
         block.bytes.fill_(255)  # every float32 is NaN
@@ -82,14 +82,14 @@ def test_no_more_is_kept_than_may_be(monkeypatch):
     monkeypatch.setattr(native.tuning, "lent_bytes", 3 * saved_rows.LARGEST)
     rows = [SavedRows(0, saved_rows.LARGEST) for _ in range(5)]
     del rows
-    assert kept.count_bytes() == 3 * saved_rows.LARGEST
+    assert pool.count_bytes() == 3 * saved_rows.LARGEST
 
 
 def test_small_blocks_go_back_to_the_system():
     gradient_of_few = SavedRows(10, 100)
     assert gradient_of_few.blocks[0].pages is None
     del gradient_of_few
-    assert kept.count_bytes() == 0
+    assert pool.count_bytes() == 0
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_piece_beyond_the_limit_is_refused():
 def test_a_system_that_takes_no_advice_gets_its_memory_back(monkeypatch):
     monkeypatch.setattr(saved_rows, "_advise", lambda pages, advice: False)
     SavedRows(0, LARGE)
-    assert kept.count_bytes() == 0
+    assert pool.count_bytes() == 0
 
 
 def test_pages_that_cannot_be_had_are_a_memory_error():

@@ -107,9 +107,9 @@ def test_func_transforms_of_a_gradient_equal_the_plain_ones(dtype):
     def products(implementation):
         gradient = torch.func.grad(loss(implementation))
         twice = torch.func.grad(lambda y: (gradient(y) * vector).sum())(x)
-        _, pull = torch.func.vjp(gradient, x)
+        _, vjp = torch.func.vjp(gradient, x)
         hessian = torch.autograd.functional.hessian(loss(implementation), x)
-        return [twice, pull(vector)[0], torch.einsum("ijkl,kl->ij", hessian, vector)]
+        return [twice, vjp(vector)[0], torch.einsum("ijkl,kl->ij", hessian, vector)]
 
     results = products("auto") + products("reference")
     for other in results[1:]:

@@ -63,16 +63,16 @@ def test_the_page_is_one_file_and_names_stay_names(page_file):
 
 
 def test_it_says_what_the_model_is_worth(page, findings):
-    said = page.locator("main").inner_text()
+    shown = page.locator("main").inner_text()
     board = findings.trained.facts["leaderboard"]
     assert page.locator("h1").inner_text() == f"{board['entries'][0]['family']} on <i>net</i>"
-    assert f"{100 * board['estimate']['value']:.1f} %" in said
+    assert f"{100 * board['estimate']['value']:.1f} %" in shown
     assert page.locator("#leaderboard tbody tr").count() == len(board["entries"]) + 1
     cells = page.locator("#worth table.confusion td").all_inner_texts()
     assert [int(cell) for cell in cells] == np.array(board["report"]["confusion"]).ravel().tolist()
     bins = page.locator("svg.reliability circle").count()
     assert bins == len(board["report"]["reliability"])
-    assert EVIL in said
+    assert EVIL in shown
     sizes = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert sizes[0] <= sizes[1]
 
@@ -96,9 +96,9 @@ def test_it_warns_of_what_was_not_shown(browser, findings, tmp_path, changes, wo
     write_model_page(replace(findings, trained=trained), tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html", (1280, 900, "light")) as page:
         page.wait_for_selector("body[data-ready=yes]")
-        said = page.locator("p.warning").all_inner_texts()
-    assert len(said) == len(words)
-    assert all(word in line for word, line in zip(words, said, strict=True))
+        warnings_shown = page.locator("p.warning").all_inner_texts()
+    assert len(warnings_shown) == len(words)
+    assert all(word in line for word, line in zip(words, warnings_shown, strict=True))
 
 
 COLOURS = """cells => cells.map(cell => [getComputedStyle(cell).color,
@@ -167,7 +167,7 @@ def test_a_click_on_a_node_shows_its_numbers(page, findings):
     panel.locator("h3").wait_for()
     shown = panel.locator("h3").inner_text()
     node = findings.ids.index(shown)  # a node drawn above the asked one may have been hit
-    said = panel.inner_text()
+    text = panel.inner_text()
     titles, texts = (panel.locator(kind).all_inner_texts() for kind in ("dt", "dd"))
     shown = dict(zip(titles, texts, strict=True))
     for name, values in (("certainty", "confidence"), ("moved by neighbours", "moved")):
@@ -175,7 +175,7 @@ def test_a_click_on_a_node_shows_its_numbers(page, findings):
         assert float(shown[name].split()[0]) == pytest.approx(100 * share, abs=0.06)
     degree = int(((findings.edges.graph.tail == node) | (findings.edges.graph.head == node)).sum())
     assert panel.locator("ul.neighbours li").count() == degree
-    assert ("trained on" in said) == (findings.roles[node] == "trained on")
+    assert ("trained on" in text) == (findings.roles[node] == "trained on")
 
 
 def test_search_finds_an_id_and_shows_its_neighbourhood(page, findings):
@@ -226,9 +226,9 @@ def test_a_large_graph_is_shown_by_neighbourhoods(browser, task, tmp_path, monke
         page.wait_for_selector("body[data-ready=yes]")
         assert page.evaluate("viewer.drawn.order") < 120
         assert page.get_by_role("button", name="whole graph").count() == 0
-        said = page.locator("main").inner_text()
-    assert "How good this model is, is unknown" in said
-    assert "The winner (sage) is no ElasticGNN" in said
+        shown = page.locator("main").inner_text()
+    assert "How good this model is, is unknown" in shown
+    assert "The winner (sage) is no ElasticGNN" in shown
 
 
 def test_the_same_findings_give_the_same_page_and_picture(findings):

@@ -35,16 +35,16 @@ def page(browser, findings, tmp_path_factory, request):
 
 
 def test_it_says_what_the_model_is_worth(page, findings):
-    said = page.locator("main").inner_text()
+    shown = page.locator("main").inner_text()
     board = findings.trained.facts["leaderboard"]
-    assert f"{board['estimate']['value']:.3f}" in said
-    assert "always the mean: " in said
+    assert f"{board['estimate']['value']:.3f}" in shown
+    assert "always the mean: " in shown
     assert page.locator("svg.scatter circle").count() == board["estimate"]["nodes"]
     rows = page.locator("#leaderboard tbody tr").all_inner_texts()
     assert len(rows) == len(board["entries"]) + 1
     assert rows[-1].startswith("the mean")
     for strange in ("NaN", "undefined", "class"):
-        assert strange not in said
+        assert strange not in shown
     sizes = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert sizes[0] <= sizes[1]
 
@@ -55,8 +55,8 @@ def test_a_node_shows_its_number_and_its_interval(page, findings):
     panel = page.locator("#graph .panel")
     titles, texts = (panel.locator(kind).all_inner_texts() for kind in ("dt", "dd"))
     shown = dict(zip(titles, texts, strict=True))
-    said = float(findings.prediction.value[4])
-    assert float(shown["predicted"]) == pytest.approx(said, rel=1e-3)
+    expected = float(findings.prediction.value[4])
+    assert float(shown["predicted"]) == pytest.approx(expected, rel=1e-3)
     low, high = (float(end) for end in shown["interval for 90 %"].split(" to "))
     assert (high - low) / 2 == pytest.approx(findings.half, rel=0.02, abs=0.6)
     assert shown["known number"] == "5000"

@@ -82,8 +82,8 @@ def test_the_theme_follows_the_system_and_can_be_switched(page):
 def test_table_1_says_how_elastic_compares_with_appnp_on_the_same_splits(page):
     table = page.locator("#table1 table")
     assert "ElasticGNN - APPNP, paired" in table.locator("th").all_inner_texts()
-    said = table.locator("tr", has_text="Cora").locator("td.contrast").inner_text().split()
-    assert said == ["+0.5", "±", "0.0", "higher"]
+    cells = table.locator("tr", has_text="Cora").locator("td.contrast").inner_text().split()
+    assert cells == ["+0.5", "±", "0.0", "higher"]
 
 
 def test_figures_2_and_3_are_drawn(page):

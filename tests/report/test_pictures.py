@@ -63,8 +63,8 @@ def test_edges_of_the_ring_lead_from_the_node_around_the_clock(axes):
     np.testing.assert_allclose(widths, [5.6, 3.1, 0.6, 1.85])
     colours = [FOR, AGAINST, FOR, FOR]  # no effect speaks not against it
     assert all(same_color(line.get_color(), c) for line, c in zip(lines, colours, strict=True))
-    said = [text.get_text() for text in axes.texts]
-    assert said == ["n0\n+40.0", "n1\n-20.0", "n2\n+0.0", "n3\n+10.0"]
+    labels = [text.get_text() for text in axes.texts]
+    assert labels == ["n0\n+40.0", "n1\n-20.0", "n2\n+0.0", "n3\n+10.0"]
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
     assert legend == ["a", "b", "edge speaks for it", "edge speaks against it"]
     assert axes.get_title() == "4 of 4 neighbours, points"
@@ -179,7 +179,7 @@ def test_groups_of_a_graph_stand_apart():
 
 
 def test_a_picture_tells_log_loss_without_a_sign():
-    said = {"value": -0.21, "low": -0.621, "high": -0.0}
-    assert interval_of("logloss", said) == "0.210 (95 % between 0.000 and 0.621)"
-    said = {"value": 0.8, "low": 0.7, "high": 0.9}
-    assert interval_of("auc", said) == "0.800 (95 % between 0.700 and 0.900)"
+    estimate = {"value": -0.21, "low": -0.621, "high": -0.0}
+    assert interval_of("logloss", estimate) == "0.210 (95 % between 0.000 and 0.621)"
+    estimate = {"value": 0.8, "low": 0.7, "high": 0.9}
+    assert interval_of("auc", estimate) == "0.800 (95 % between 0.700 and 0.900)"

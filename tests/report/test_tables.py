@@ -45,8 +45,8 @@ def test_the_agreement_counts_the_cells_that_were_run_and_names_rivals_above(tab
 
 
 def test_without_results_there_is_nothing_to_compare_yet(tmp_path):
-    said = build_table(load_spec("table2"), tmp_path).agreement()
-    assert said == "0 of 140 cells run; nothing to compare yet."
+    sentence = build_table(load_spec("table2"), tmp_path).agreement()
+    assert sentence == "0 of 140 cells run; nothing to compare yet."
 
 
 def test_differences_are_paired_with_the_baseline_of_the_same_row(table2):
@@ -119,11 +119,11 @@ def test_more_models_than_colours_are_all_drawn(name, results, tmp_path):
             write_result(tmp_path, spec, replace(known, cell=replace(cell, model=f"m{k}")))
     models = tuple(replace(spec.models[0], name=f"m{k}") for k in range(10))
     (axes,) = drawn(build_table(replace(spec, models=models, paper={}), tmp_path)).axes
-    looks = {
+    styles = {
         (line.get_color(), line.get_marker()) for line in axes.lines if line.get_label()[0] != "_"
     }
     assert len(axes.collections) == 10  # an interval each
-    assert name == "table1" or len(looks) == 10  # rows have names of their own
+    assert name == "table1" or len(styles) == 10  # rows have names of their own
 
 
 @pytest.mark.parametrize("name", spec_names())
@@ -322,5 +322,5 @@ def test_a_search_of_another_space_is_told_apart(results):
     assert "not of the study's present space" in with_searched("".join(SEARCHED), [other])
     timed = [replace(run, processor_seconds=1800.0) for run in entry.result.runs]
     other = replace(table, entries=(replace(entry, result=replace(changed, runs=tuple(timed))),))
-    said = "Together 10 trainings, at the seconds above 5.0 processor hours for 10 of them."
-    assert said in with_searched("".join(SEARCHED), [other])
+    expected = "Together 10 trainings, at the seconds above 5.0 processor hours for 10 of them."
+    assert expected in with_searched("".join(SEARCHED), [other])

@@ -116,11 +116,11 @@ def test_a_stopped_comparison_goes_on_and_repeats_nothing(tmp_path):
     whole = measure_robustness(task, given, Rows(path)).rows()
     lines = path.read_text().splitlines()
     path.write_text("\n".join(lines[:4]) + "\n" + lines[4][:30])  # cut off within a line
-    said = []
-    resumed = measure_robustness(task, given, Rows(path), said.append).rows()
+    reported = []
+    resumed = measure_robustness(task, given, Rows(path), reported.append).rows()
     trainings = ["seed 0: training gcn", "seed 0: training elastic"]  # before the first minutes
-    assert said[:2] == trainings
-    assert len(said) == 2 + len(lines) - 4
+    assert reported[:2] == trainings
+    assert len(reported) == 2 + len(lines) - 4
     assert {row.key: row.accuracy for row in resumed} == {row.key: row.accuracy for row in whole}
     again = []
     measure_robustness(task, given, Rows(path), again.append)
@@ -186,11 +186,11 @@ def test_words_and_edges_are_not_counted_as_one():
 
 
 def test_words_that_cannot_be_flipped_are_refused_before_any_training():
-    task, said = planted_task(), []
+    task, reported = planted_task(), []
     counts = replace(task, features=2 * task.features.to_dense())
     with pytest.raises(ValueError, match="features must be 0 or 1 to be flipped"):
-        measure_robustness(counts, plan("gcn", attacks=("features",)), say=said.append)
-    assert said == []
+        measure_robustness(counts, plan("gcn", attacks=("features",)), say=reported.append)
+    assert reported == []
 
 
 def test_jaccard_compares_the_words_that_are_there_after_they_are_flipped():

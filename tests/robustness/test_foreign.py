@@ -70,7 +70,7 @@ def module(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("no_such_module:X", "ModuleNotFoundError"),
         ("of_others:Missing", "AttributeError"),
@@ -80,13 +80,13 @@ def module(tmp_path, monkeypatch):
         ("../x:y", "TypeError"),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_named(module, spec, said):
-    with pytest.raises(ValueError, match=f"^defence {spec} must be a class .*, got {said}"):
+def test_a_module_that_cannot_be_imported_is_named(module, spec, message):
+    with pytest.raises(ValueError, match=f"^defence {spec} must be a class .*, got {message}"):
         read_foreign(spec)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("NoSizes", r"must be built as \(in, out channels\), got TypeError"),
         ("number", "must be a torch module, got int"),
@@ -98,8 +98,8 @@ def test_a_module_that_cannot_be_imported_is_named(module, spec, said):
         ("Leaves", "must take .*, got SystemExit"),
     ],
 )
-def test_a_module_that_does_not_fit_is_refused_before_it_is_trained(module, name, said):
-    with pytest.raises(ValueError, match=f"^defence of_others:{name} {said}"):
+def test_a_module_that_does_not_fit_is_refused_before_it_is_trained(module, name, message):
+    with pytest.raises(ValueError, match=f"^defence of_others:{name} {message}"):
         read_foreign(f"of_others:{name}").untrained(TASK, torch.Generator())
 
 

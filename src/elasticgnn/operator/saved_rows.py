@@ -80,7 +80,7 @@ def _advise(pages: mmap.mmap, advice: int) -> bool:
     return True
 
 
-class KeptBlocks:
+class BlockPool:
     """Large blocks in no use, by their size.
 
     Lists give and take whole entries, so that threads need no lock; one could be held by the very
@@ -92,14 +92,14 @@ class KeptBlocks:
         self.most = 0  # bytes of large blocks that one call used since `clear`
 
     def take(self, size: int) -> Block:
-        """A kept block of this size, or a new one."""
+        """A free block of this size, or a new one."""
         try:
             return self.free[size].pop()
         except (KeyError, IndexError):
             return Block(size)
 
     def give(self, blocks: list[Block]) -> None:
-        """Keep those that can be lent, as far as there is room."""
+        """Takes those that can be lent, as far as there is room."""
         large = [block for block in blocks if block.pages is not None]
         if not large:
             return
@@ -119,7 +119,7 @@ class KeptBlocks:
         self.free, self.most = {}, 0
 
 
-kept = KeptBlocks()
+pool = BlockPool()
 
 
 class SavedRows:
@@ -128,7 +128,7 @@ class SavedRows:
     With a `limit` (bytes in all) asking for more raises MemoryLimitError.
     """
 
-    kept = kept  # which must outlive it when Python ends
+    pool = pool  # which must outlive it when Python ends
 
     def __init__(self, pointers: int, marks: int, limit: int | None = None) -> None:
         self.blocks: list[Block] = []
@@ -139,7 +139,7 @@ class SavedRows:
         self.addresses = (first, first + 8 * pointers)
 
     def __del__(self) -> None:
-        self.kept.give(self.blocks)
+        self.pool.give(self.blocks)
 
     def more(self, count: int) -> int:
         """The address of so many bytes; MemoryLimitError beyond the allowed room."""
@@ -153,7 +153,7 @@ class SavedRows:
     def _take(self, count: int) -> int:
         found = self.blocks[-1].take(count) if self.blocks else None
         if found is None:
-            self.blocks.append(self.kept.take(self._next_size(count)))
+            self.blocks.append(self.pool.take(self._next_size(count)))
             found = self.blocks[-1].take(count)
         assert found is not None  # the block was made for it
         return found

@@ -74,7 +74,7 @@ def draw_panel(axes: Any, table: Table, dataset: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def looks(table: Table) -> list[tuple[ModelSpec, str, str]]:
+def styles(table: Table) -> list[tuple[ModelSpec, str, str]]:
     """Each model with its colour and marker; of more than there are, pairs are all different."""
     return [
         (model, COLOURS[k % len(COLOURS)], MARKERS[(k + k // len(COLOURS)) % len(MARKERS)])
@@ -84,7 +84,7 @@ def looks(table: Table) -> list[tuple[ModelSpec, str, str]]:
 
 def draw_lines(axes: Any, table: Table, dataset: str) -> None:
     """Mean with its 95 % interval against the axis; the paper's means dashed."""
-    for model, colour, marker in looks(table):
+    for model, colour, marker in styles(table):
         entries = [table.entry(dataset, level, model.name) for level in table.spec.levels]
         run = [(e.cell.level, e.ours) for e in entries if e.ours is not None]
         if not run:
@@ -104,7 +104,7 @@ def draw_lines(axes: Any, table: Table, dataset: str) -> None:
 def draw_rows(axes: Any, table: Table, dataset: str) -> None:
     """One row per model: a dot with its interval, and a hollow diamond for the paper's mean."""
     models = table.spec.models
-    for row, (model, colour, _) in enumerate(looks(table)):
+    for row, (model, colour, _) in enumerate(styles(table)):
         entry = table.entry(dataset, 0.0, model.name)
         if (ours := entry.ours) is not None:
             axes.errorbar([ours.mean], [row], xerr=[ours.margin], fmt="o", color=colour, capsize=3)
@@ -119,7 +119,7 @@ def draw_rows(axes: Any, table: Table, dataset: str) -> None:
 
 def draw_series(axes: Any, table: Table, dataset: str) -> None:
     """The objective after each step, relative to its value after the last one."""
-    for model, colour, _ in looks(table):
+    for model, colour, _ in styles(table):
         values = mean_series(table.entry(dataset, 0.0, model.name))
         if values:
             axes.plot(range(len(values)), values, "-", color=colour, label=literal(model.title))

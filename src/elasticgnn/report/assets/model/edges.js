@@ -4,7 +4,7 @@ const PAGE_ROWS = 25;
 const EDGE_HELP = {
   score: "weighted mean rank of the measures, 1 is the most suspicious",
   difference: "what the edge still bridges after propagation",
-  proposed: "difference of its ends before any neighbour is heard",
+  proposed: "difference of its ends before any message passing",
   disagreement: "probability that its ends are of different classes",
   saturation: "share of its bound that the edge's dual reaches (elastic models)",
 };
