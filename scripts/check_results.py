@@ -11,6 +11,7 @@ docs/reproduce.md) and ends with 1, or says how much agrees.
 import csv
 import json
 import math
+import re
 import runpy
 import sys
 import tomllib
@@ -214,16 +215,33 @@ def cases_of(claim, study):
             for d, m in margins
         ]
         return [None if p is None else abs(p[0] - m) <= p[2] for m, p in pairs]
-    pairs = [
-        study.paired((d, lv, one), (d, lv, other))
+    pairs = [study.paired(*pair) for pair in pairs_of(claim, study)]
+    share = 1.0 if claim.get("significant") else 0.0
+    return [None if p is None else p[0] - share * p[2] > 0 for p in pairs]
+
+
+def chance_of(claim, study):
+    """The words on chance where the mean alone decides a claim; none where the interval does."""
+    decided = {"decreasing", "small_level", "to_level", "margins", "significant"}
+    if decided & {name for name, value in claim.items() if value}:
+        return ""
+    pairs = [study.paired(*pair) for pair in pairs_of(claim, study)]
+    higher = sum(p is not None and p[0] - p[2] > 0 for p in pairs)
+    lower = sum(p is not None and p[0] + p[2] < 0 for p in pairs)
+    return f"({higher} beyond chance{f', {lower} the other way' if lower else ''})"
+
+
+def pairs_of(claim, study):
+    """Every pair of cells that a claim compares."""
+    return [
+        ((d, lv, one), (d, lv, other))
         for d in study.datasets
         for lv in study.levels
-        for one in ours
+        if not claim.get("levels") or lv in claim["levels"]
+        for one in claim["ours"]
         for other in claim["others"]
         if not study.paper or (d, lv, other) in study.paper
     ]
-    share = 1.0 if claim.get("significant") else 0.0
-    return [None if p is None else p[0] - share * p[2] > 0 for p in pairs]
 
 
 def verdict_of(held, cases, needs):
@@ -249,6 +267,10 @@ def check_claims(studies, results):
         name = f"{claim['study']} claim {claim['sentence'][:40]!r}"
         expect(f"{name} cases", [case[1] for case in row.get("cases", [])], cases)
         expect(f"{name} verdict", row.get("verdict"), both.pop() if len(both) == 1 else "open")
+        words = re.search(r"\(.*chance.*\)", row.get("summary", ""))
+        expect(
+            f"{name} chance", words[0] if words else "", chance_of(claim, studies[claim["study"]])
+        )
     return len(claims)
 
 

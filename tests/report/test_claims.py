@@ -56,6 +56,22 @@ def test_cases_not_judged_leave_a_sentence_open_only_while_they_matter():
     assert judged("all", True, None).summary == "1 of 1 cases; 1 not judged"
 
 
+def test_a_mean_that_decides_says_how_often_it_is_more_than_chance():
+    claim = PaperClaim("table1", "A is better.", ("elastic",), needs="most")
+    words = (("higher", True), ("tie", True), ("tie", False), ("lower", False))
+    found = Judgement(claim, tuple(Case("case", holds, "", word) for word, holds in words))
+    assert found.summary == "2 of 4 cases (1 beyond chance, 1 the other way)"
+    assert claim_rows([found])[0]["summary"] == found.summary
+
+
+def test_chance_is_counted_only_where_the_interval_does_not_decide(results):
+    table = build_table(load_spec("table2"), results)
+    by_mean = judge(find("table2", "l21 outperforms l1"), table)
+    assert by_mean.summary == "15 of 15 cases (15 beyond chance); 5 not judged"
+    by_interval = judge(find("table2", "All variants"), table)
+    assert "chance" not in by_interval.summary
+
+
 def find(study, start):
     return next(c for c in load_claims() if c.study == study and c.sentence.startswith(start))
 

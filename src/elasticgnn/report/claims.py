@@ -18,10 +18,12 @@ SHARES = {"all": 1.0, "almost all": 0.9, "most": 0.5}
 FEW = 7  # cases that are shown in a line
 RULE = (
     "Made from the records alone. A case is a paired comparison; it holds where the 95 % interval "
-    "lies above 0 if the sentence says significant, else where the mean difference is positive; a "
-    "margin holds where it lies in our interval. Confirmed: all cases (almost all: 90 %, most: "
-    "more than half). Partly: at least half of the cases. Open: cases that cannot be judged yet (a "
-    "searched model beside an unsearched one) could change the answer."
+    "lies above 0 if the sentence says significant, else where the mean difference is positive; "
+    "then the number of cases whose interval excludes 0 stands beside it (beyond chance: each "
+    "comparison by itself, no correction for their number). A margin holds where it lies in our "
+    "interval. Confirmed: all cases (almost all: 90 %, most: more than half). Partly: at least "
+    "half of the cases. Open: cases that cannot be judged yet (a searched model beside an "
+    "unsearched one) could change the answer."
 )
 
 
@@ -50,11 +52,15 @@ class PaperClaim:
 
 @dataclass(frozen=True)
 class Case:
-    """One comparison that a sentence implies; holds is None where it cannot be judged."""
+    """One comparison that a sentence implies; holds is None where it cannot be judged.
+
+    `sign` is the word of a difference whose mean alone decides: higher, lower or tie.
+    """
 
     name: str
     holds: bool | None
     figure: str
+    sign: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,10 +90,20 @@ class Judgement:
 
     @property
     def summary(self) -> str:
-        """ "17 of 20 cases" and how many cannot be judged."""
+        """ "17 of 20 cases", how many are more than chance, and how many cannot be judged."""
         open_cases = len(self.cases) - len(self.judged)
         rest = f"; {open_cases} not judged" if open_cases else ""
-        return f"{self.held} of {len(self.judged)} cases{rest}"
+        return f"{self.held} of {len(self.judged)} cases{self.beyond_chance}{rest}"
+
+    @property
+    def beyond_chance(self) -> str:
+        """In how many cases the interval excludes 0, on either side; empty where it decides."""
+        signs = [case.sign for case in self.cases]
+        if not any(signs):
+            return ""
+        against = signs.count("lower")
+        other_way = f", {against} the other way" if against else ""
+        return f" ({signs.count('higher')} beyond chance{other_way})"
 
 
 def verdict_of(held: int, cases: int, needs: str) -> str:
@@ -151,8 +167,9 @@ def pair_case(claim: PaperClaim, table: Table, entry: Entry, other: str) -> Case
     difference, reason = difference_of(table, entry, rival)
     if difference is None:
         return Case(name, None, reason)
-    holds = difference.low > 0 if claim.significant else difference.mean > 0
-    return Case(name, bool(holds), figure(difference))
+    if claim.significant:
+        return Case(name, bool(difference.low > 0), figure(difference))
+    return Case(name, bool(difference.mean > 0), figure(difference), word(difference))
 
 
 def difference_of(table: Table, entry: Entry, rival: Entry) -> tuple[Summary | None, str]:
@@ -235,6 +252,7 @@ def claim_rows(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
             "verdict": judgement.verdict,
             "held": judgement.held,
             "judged": len(judgement.judged),
+            "summary": judgement.summary,
             "cases": [[case.name, case.holds, case.figure] for case in judgement.cases],
         }
         for judgement in judgements

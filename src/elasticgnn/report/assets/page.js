@@ -34,7 +34,7 @@ function overviewCard(study) {
 function claimsSection(claims) {
   const marks = { true: "yes", false: "no", null: "open" };
   const cases = (claim) => element("details", {},
-    element("summary", {}, `${claim.held} of ${claim.judged} cases${claim.cases.length > claim.judged ? `, ${claim.cases.length - claim.judged} open` : ""}`),
+    element("summary", {}, claim.summary),
     ...claim.cases.map(([name, holds, figure]) => element("p", { class: "note" }, `${marks[holds]}: ${name}, ${figure}`)));
   const rows = claims.rows.map((claim) => element("tr", {}, element("th", { scope: "row" }, heading(claim.study)),
     element("td", {}, claim.sentence), element("td", {}, claim.verdict), element("td", {}, cases(claim))));
