@@ -127,3 +127,35 @@ def test_several_jobs_share_the_work(app, folder, tmp_path):
     alone = invoke(app, "study", "table", "table3", "--quick", "--results", folder, "--json")
     means = {cell["model"]: cell["mean"] for cell in json.loads(alone.stdout)["cells"]}
     assert answer["cells"][0]["mean"] == means["elastic"]
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (("--search", "fixed"), "search must be grid or more, got 'fixed'"),
+        (("--runs", "1"), "runs must be >= 2, got 1"),
+        (("--runs", "1", "--jobs", "2"), "runs must be >= 2, got 1"),
+    ],
+)
+def test_a_quicker_study_replaces_no_stored_result(app, folder, options, rule):
+    before = {path: path.read_bytes() for path in folder.glob("*/*.json")}
+    with pytest.raises(ValueError, match=rule):
+        invoke(app, "study", "run", "table3", "--quick", "--results", folder, *options)
+    assert {path: path.read_bytes() for path in folder.glob("*/*.json")} == before
+
+
+def test_found_settings_are_trained_again_in_another_folder(app, folder, tmp_path):
+    options = ("--quick", "--model", "elastic", "--search", "fixed", "--found", folder, "--json")
+    again = invoke(app, "study", "run", "table3", "--results", tmp_path, *options).stdout
+    stored = invoke(app, "study", "table", "table3", "--quick", "--results", folder, "--json")
+    (cell,) = [c for c in json.loads(stored.stdout)["cells"] if c["model"] == "elastic"]
+    (made,) = json.loads(again)["cells"]
+    assert (made["mean"], made["search"]) == (cell["mean"], "fixed")
+
+
+def test_complete_cells_without_their_storage_are_not_called_left(app, folder, tmp_path):
+    options = ("--quick", "--results", folder, "--storage", tmp_path / "other.db")
+    said = invoke(app, "study", "status", "table3", *options).stdout
+    assert "4/4 cells complete" in said
+    assert "8 trainings are not in this storage, and would be made again" in said
+    assert "left" not in said

@@ -35,11 +35,11 @@ class MadeUpContext:
 
 
 @pytest.mark.parametrize(("processors", "threads"), [(8, 2), (7, 2), (2, 1), (None, 1)])
-def test_jobs_share_the_processors(monkeypatch, processors, threads):
+def test_jobs_share_the_processors(monkeypatch, tmp_path, processors, threads):
     context = MadeUpContext()
     monkeypatch.setattr(jobs.multiprocessing, "get_context", lambda _: context)
     monkeypatch.setattr(jobs.os, "cpu_count", lambda: processors)
-    jobs.run_jobs(load_spec("table1"), None, 3, print)
+    jobs.run_jobs(load_spec("table1"), SimpleNamespace(results=tmp_path), 3, print)
     assert [given[2] for given in context.given] == [threads] * 3
     assert all(isinstance(given[2], int) for given in context.given)
 

@@ -188,8 +188,11 @@ def test_fixed_repeats_what_an_earlier_search_found(tmp_path):
     searched = replace(spec, models=(replace(spec.models[0], settings=(other,)),))
     run_study(searched, plan)
     fixed = replace(with_found(spec, tmp_path), search=SearchPlan("fixed"))
-    run_study(fixed, plan)
-    assert read_result(tmp_path, spec, cells(spec)[0]).selected == other
+    with pytest.raises(ValueError, match="search must be grid or more, got 'fixed'"):
+        run_study(fixed, plan)  # which would replace the search
+    again = tmp_path / "again"
+    run_study(fixed, replace(plan, results=again))
+    assert read_result(again, spec, cells(spec)[0]).selected == other
 
 
 def test_a_study_trains_on_the_real_cora_that_the_package_brings(tmp_path):

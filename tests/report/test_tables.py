@@ -13,9 +13,10 @@ from elasticgnn.experiment.results import Candidate, CellResult, write_result
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
+from elasticgnn.report.blocks import markers, with_blocks
 from elasticgnn.report.export import export_study
 from elasticgnn.report.plot import drawn, save_plot
-from elasticgnn.report.publish import BEGIN, END, SEARCHED, publish, with_searched
+from elasticgnn.report.publish import publish, searched_text, summary_text
 from elasticgnn.report.render import matrix, print_table, to_csv, to_latex, to_markdown, to_rows
 from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Table, are_comparable, build_entry, paired_runs
@@ -174,8 +175,9 @@ def test_publishing_writes_tables_and_a_reason_for_every_cell_that_differs(resul
     about = Remark("The attack is another one.", ("cora",), ("gat",), (0.05,))
     table = build_table(replace(spec, remarks=(about,)), results)
     document = tmp_path / "reproduce.md"
-    document.write_text(f"before\n{BEGIN}\nfrom before\n{END}\nafter\n")
-    files = {path.name for path in publish([table], tmp_path, document)}
+    begin, end = markers("verdicts")
+    document.write_text(f"before\n{begin}\nfrom before\n{end}\nafter\n")
+    files = {path.name for path in publish([table], tmp_path, [document])}
     forms = {"table2.md", "table2.tex", "table2.csv", "table2.svg"}
     assert files == {*forms, "claims.json", "reproduce.md"}
     text = document.read_text()
@@ -191,7 +193,28 @@ def test_publishing_needs_the_markers(results, tmp_path):
     document = tmp_path / "reproduce.md"
     document.write_text("no markers")
     with pytest.raises(ValueError, match="document must contain"):
-        publish([], tmp_path, document)
+        publish([], tmp_path, [document])
+    assert list(tmp_path.iterdir()) == [document]  # refused before anything is written
+
+
+def test_a_page_gets_the_blocks_that_it_has():
+    costs, verdicts = ("\n".join(markers(name)) for name in ("costs", "verdicts"))
+    text = with_blocks(f"a\n{costs}\nb\n", {"costs": "12 hours", "verdicts": "within"})
+    assert text == "a\n<!-- costs: begin -->\n\n12 hours\n\n<!-- costs: end -->\nb\n"
+    both = with_blocks(f"{costs}\n{verdicts}", {"costs": "1", "verdicts": "2"})
+    assert with_blocks(both, {"costs": "1", "verdicts": "2"}) == both
+    half = markers("costs")[0]
+    with pytest.raises(ValueError, match="document must contain"):
+        with_blocks(half, {"costs": "1"})
+
+
+def test_the_summary_counts_own_models_and_rivals_apart(table2):
+    row = summary_text([table2], []).splitlines()[2]
+    own, rivals = (table2.judged(rivals=kind) for kind in (False, True))
+    counts = [f"{table2.within(kind, 2.0)} of {len(kind)}" for kind in (own, rivals)]
+    assert row.startswith("| table2 | ")
+    assert f"| {counts[0]} | {counts[1]} |" in row
+    assert len(own) + len(rivals) == len(table2.judged())
 
 
 def test_table_1_says_whether_elastic_and_appnp_tie(results):
@@ -316,11 +339,12 @@ def test_a_search_of_another_space_is_told_apart(results):
     foreign = replace(spec.model("gat").settings[0], attention_dropout=0.0)
     changed = replace(entry.result, candidates=(Candidate(foreign, 10, 0.8, 0.7),))
     assert not table.is_of_its_space(replace(entry, result=changed))
-    text = with_searched(f"{SEARCHED[0]}\n{SEARCHED[1]}", [table])
-    assert "present space" not in text
-    other = replace(table, entries=(replace(entry, result=changed),))
-    assert "not of the study's present space" in with_searched("".join(SEARCHED), [other])
+    assert "present space" not in searched_text([table])
+    small = spec.restricted(("cora",), ("gat",))
+    other = replace(table, spec=small, entries=(replace(entry, result=changed),))
+    assert "not of the study's present space" in searched_text([other])
     timed = [replace(run, processor_seconds=1800.0) for run in entry.result.runs]
-    other = replace(table, entries=(replace(entry, result=replace(changed, runs=tuple(timed))),))
+    retimed = replace(entry, result=replace(changed, runs=tuple(timed)))
+    other = replace(table, spec=small, entries=(retimed,))
     expected = "Together 10 trainings, at the seconds above 5.0 processor hours for 10 of them."
-    assert expected in with_searched("".join(SEARCHED), [other])
+    assert expected in searched_text([other])

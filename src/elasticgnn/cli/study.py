@@ -60,6 +60,10 @@ def run(
     search: Annotated[
         str | None, typer.Option(help="grid, halving, or fixed: what an earlier search found")
     ] = None,
+    found: Annotated[
+        Path | None,
+        typer.Option(help="folder of the earlier results for --search fixed, if not --results"),
+    ] = None,
     storage: Annotated[str | None, typer.Option(help="file, or postgresql://...")] = None,
     results: Results = FOLDER,
     data_root: Annotated[Path | None, typer.Option(help="folder of the data sets")] = None,
@@ -96,7 +100,7 @@ def run(
         hidden=hidden,
         attack=attack,
     )
-    spec = with_found(spec, results)
+    spec = with_found(spec, results if found is None else found)
     if attack is not None:
         check_flips(spec, FlipFile(attack), data_root)
     url = storage_url(storage or str(results / "trials.db"))
@@ -186,9 +190,14 @@ def time_taken(row: dict[str, Any]) -> str:
 
 
 def time_left(row: dict[str, Any]) -> str:
-    """ "; 252 trainings left: 0.4 processor hours for 200 of them, 52 not measured yet"."""
+    """ "; 252 trainings left: 0.4 processor hours for 200 of them, 52 not measured yet".
+
+    Where every cell is complete, the storage of before is not at hand: nothing is left to do.
+    """
     if not row["left"]:
         return ""
+    if row["cells_complete"] == row["cells"]:
+        return f"; {row['left']} trainings are not in this storage, and would be made again"
     known = row["left"] - row["unmeasured"]
     parts = [f"{row['hours_left']:.1f} processor hours for {known} of them"] if known else []
     parts += [f"{row['unmeasured']} not measured yet"] if row["unmeasured"] else []

@@ -52,7 +52,10 @@ def chosen_study(
         spec = spec.searched_by(search)
     spec = with_protocol(spec, runs=runs, epochs=epochs, seed=seed, hidden_channels=hidden)
     spec = spec.restricted(tuple(dataset or ()), tuple(model or ()))
-    return _with_attack(cut_down(spec) if quick else spec, attack)
+    if quick:
+        given = {"runs": runs, "epochs": epochs}
+        spec = cut_down(spec, **{key: value for key, value in given.items() if value is not None})
+    return _with_attack(spec, attack)
 
 
 def _with_attack(spec: "StudySpec", attack: Path | None) -> "StudySpec":

@@ -98,7 +98,9 @@ def claims(
 
 def publish(
     results: Results = FOLDER,
-    document: Annotated[Path | None, typer.Option(help="Markdown with the two markers")] = None,
+    document: Annotated[
+        list[Path] | None, typer.Option(help="Markdown page with blocks to be made anew")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write every study's tables and figure beside its results, and the verdicts of all cells.
@@ -110,5 +112,5 @@ def publish(
     from elasticgnn.report.publish import publish as write_all
 
     tables = [build_table(load_spec(name), results) for name in spec_names()]
-    written = [str(path) for path in write_all(tables, results, document)]
+    written = [str(path) for path in write_all(tables, results, document or [])]
     say(json.dumps({"files": written}) if as_json else "\n".join(written))

@@ -18,6 +18,7 @@ from elasticgnn.experiment.ledger import Claim, Ledger
 from elasticgnn.experiment.liveness import Watch, beating
 from elasticgnn.experiment.progress import Progress
 from elasticgnn.experiment.record import RunRecord
+from elasticgnn.experiment.replacing import check_replaced
 from elasticgnn.experiment.results import Candidate, CellResult, write_result, write_split
 from elasticgnn.experiment.search import Needs, Records, expected_runs, has_runs, needs, select
 from elasticgnn.experiment.setting import Setting
@@ -75,6 +76,7 @@ def run_study(
     ...     read_result(folder, spec, cells(spec)[0]) is not None
     True
     """
+    check_replaced(spec, plan.results)
     with storage_errors(plan.storage):
         storage = open_storage(plan.storage)
         try:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from elasticgnn.experiment.engine import WorkPlan, run_study
+from elasticgnn.experiment.replacing import check_replaced
 from elasticgnn.experiment.spec import StudySpec
 
 
@@ -22,6 +23,7 @@ def run_jobs(spec: StudySpec, plan: WorkPlan, jobs: int, report: Callable[[str],
     if jobs == 1:
         run_study(spec, plan, report)
         return
+    check_replaced(spec, plan.results)  # once, in place of once by every worker
     context = multiprocessing.get_context("spawn")
     lines = context.SimpleQueue()
     threads = max(1, (os.cpu_count() or 1) // jobs)

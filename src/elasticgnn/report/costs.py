@@ -8,18 +8,13 @@ from typing import Any
 
 from elasticgnn.report.render import markdown_lines
 
-COSTS = "<!-- costs: begin -->", "<!-- costs: end -->"
 
-
-def with_costs(text: str, folder: Path) -> str:
-    """`text` with the hours left made anew, where it asks for them and there is a record."""
-    begin, end = COSTS
+def costs_text(folder: Path) -> str:
+    """The hours left, from the record in `folder`."""
     path = folder / "costs.json"
-    if begin not in text or not path.is_file():
-        return text
-    head, _, rest = text.partition(begin)
-    parts = cost_parts(json.loads(path.read_text("utf-8")))
-    return f"{head}{begin}\n\n" + "\n\n".join(parts) + f"\n\n{end}{rest.partition(end)[2]}"
+    if not path.is_file():
+        return "Not estimated yet."
+    return "\n\n".join(cost_parts(json.loads(path.read_text("utf-8"))))
 
 
 def cost_parts(record: dict[str, Any]) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from elasticgnn.experiment.results import dump_rows
 from elasticgnn.files import write_whole
+from elasticgnn.report.blocks import with_blocks
 from elasticgnn.report.claims import RULE, Judgement, claim_lines, claim_rows, judge_all
-from elasticgnn.report.costs import with_costs
+from elasticgnn.report.costs import costs_text
 from elasticgnn.report.plot import has_results, save_plot
 from elasticgnn.report.reasons import reason_text
 from elasticgnn.report.render import (
@@ -25,31 +27,67 @@ from elasticgnn.report.render import (
 )
 from elasticgnn.report.table import Entry, Table
 
-BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
-SEARCHED = "<!-- searched: begin -->", "<!-- searched: end -->"
 
+def publish(tables: Sequence[Table], folder: Path, documents: Sequence[Path] = ()) -> list[Path]:
+    """Tables and figures beside the results; the blocks of `documents` are made anew.
 
-def publish(tables: Sequence[Table], folder: Path, document: Path | None = None) -> list[Path]:
-    """Tables and figures beside the results; the generated part of `document` is replaced."""
+    Blocks: summary, verdicts, searched and costs, wherever a page has their markers.
+    """
     run = [table for table in tables if any(has_results(table, d) for d in table.spec.datasets)]
-    written = []
-    for table in run:
-        stem = folder / table.spec.name
-        texts = {".md": to_markdown(table), ".tex": to_latex(table), ".csv": to_csv(table)}
-        for suffix, text in texts.items():
-            write_whole(stem.with_suffix(suffix), text, make_folder=True)
-            written.append(stem.with_suffix(suffix))
-        save_plot(table, stem.with_suffix(".svg"))
-        written.append(stem.with_suffix(".svg"))
     judged = judge_all(run)
-    write_whole(folder / "claims.json", dump_rows({"claims": claim_rows(judged)}))
-    written.append(folder / "claims.json")
-    if document is not None:
-        text = claims_text(judged)
-        filled = with_costs(with_searched(document.read_text("utf-8"), run), folder)
-        write_whole(document, with_generated(filled, run, folder, text))
-        written.append(document)
+    texts = {path: path.read_text("utf-8") for path in documents}
+    contents = {
+        "summary": summary_text(run, judged),
+        "verdicts": verdicts_text(run, judged, folder),
+        "searched": searched_text(run),
+        "costs": costs_text(folder),
+    }
+    pages = {path: with_blocks(text, contents) for path, text in texts.items()}
+    written = [path for table in run for path in write_table(table, folder)]
+    pages[folder / "claims.json"] = dump_rows({"claims": claim_rows(judged)})
+    for path, text in pages.items():
+        write_whole(path, text)
+        written.append(path)
     return written
+
+
+def write_table(table: Table, folder: Path) -> list[Path]:
+    """The table as Markdown, LaTeX and CSV, and its figure."""
+    stem = folder / table.spec.name
+    texts = {".md": to_markdown(table), ".tex": to_latex(table), ".csv": to_csv(table)}
+    for suffix, text in texts.items():
+        write_whole(stem.with_suffix(suffix), text, make_folder=True)
+    save_plot(table, stem.with_suffix(".svg"))
+    return [stem.with_suffix(suffix) for suffix in (*texts, ".svg")]
+
+
+def summary_text(tables: Sequence[Table], judged: Sequence[Judgement]) -> str:
+    """How many cells of each study agree, and how many sentences hold."""
+    kinds = (None, False, True)  # all, the paper's own models, rivals
+    head = ["study", "cells within one deviation", "within two", "the paper's own", "rivals"]
+    lines = [[*head, "above", "below"]]
+    for table in tables:
+        every, own, rivals = (table.judged(rivals=kind) for kind in kinds)
+        if every:
+            shares = [within_text(table, every, 1.0)]
+            shares += [within_text(table, entries, 2.0) for entries in (every, own, rivals)]
+            outside = (str(table.count(verdict)) for verdict in ("above", "below"))
+            lines.append([table.spec.name, *shares, *outside])
+    return f"{markdown_lines(lines)}\n\n{claims_sentence(judged)}"
+
+
+def within_text(table: Table, entries: Sequence[Entry], deviations: float) -> str:
+    """ "77 of 100"."""
+    return f"{table.within(entries, deviations)} of {len(entries)}"
+
+
+def claims_sentence(judged: Sequence[Judgement]) -> str:
+    """Counts of verdicts on the paper's sentences, each by the study that is the paper's."""
+    first = {judgement.claim.sentence: judgement.verdict for judgement in reversed(judged)}
+    counts = Counter(first.values())
+    words = ("confirmed", "partly", "not confirmed", "open")
+    named = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
+    return f"Of {len(first)} sentences of section 4 that records can judge: {named}."
 
 
 def claims_text(judged: Sequence[Judgement]) -> str:
@@ -58,28 +96,24 @@ def claims_text(judged: Sequence[Judgement]) -> str:
     return f"### claims: the sentences of section 4\n\n{RULE}\n\n{lines}"
 
 
-def with_generated(text: str, tables: Sequence[Table], folder: Path, first: str = "") -> str:
-    """`text` with everything between its two markers made anew; `first` before the tables."""
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"document must contain {BEGIN} and {END}, got neither or one")
-    texts = [first, *(study_text(table, folder) for table in tables)]
-    parts = "\n\n".join(part for part in texts if part)
-    return f"{head}{BEGIN}\n\n{parts}\n\n{END}{tail}"
+def verdicts_text(tables: Sequence[Table], judged: Sequence[Judgement], folder: Path) -> str:
+    """The sentences, then every study with its matrix and the cells that differ."""
+    return "\n\n".join([claims_text(judged), *(study_text(table, folder) for table in tables)])
 
 
-def with_searched(text: str, tables: Sequence[Table]) -> str:
-    """`text` with the list of table 1's searched cells made anew, where it asks for one."""
-    begin, end = SEARCHED
+def searched_text(tables: Sequence[Table]) -> str:
+    """Table 1's searches: a row per data set, a column per model."""
     table = next((table for table in tables if table.spec.name == "table1"), None)
-    if table is None or begin not in text:
-        return text
-    head, _, rest = text.partition(begin)
-    lines = [searched_line(table, e) for e in table.entries if is_searched(e)]
-    count = f"{len(lines)} of {len(table.entries)} cells:"
-    parts = (begin, count, "\n".join(lines), searched_cost(table), end)
-    return head + "\n\n".join(parts) + rest.partition(end)[2]
+    if table is None:
+        return "Nothing yet."
+    searched = [entry for entry in table.entries if is_searched(entry)]
+    lines = [["data set", *(model.title for model in table.spec.models)]]
+    for dataset in table.spec.datasets:
+        cells = [table.entry(dataset, 0.0, model.name) for model in table.spec.models]
+        lines.append([dataset, *(searched_cell(table, entry) for entry in cells)])
+    count = f"{len(searched)} of {len(table.entries)} cells"
+    legend = "search, settings tried, trainings, processor seconds of one (of the selected setting)"
+    return "\n\n".join([f"{count}: {legend}.", markdown_lines(lines), searched_cost(table)])
 
 
 def is_searched(entry: Entry) -> bool:
@@ -87,20 +121,20 @@ def is_searched(entry: Entry) -> bool:
     return entry.result is not None and entry.result.search != "fixed"
 
 
-def searched_line(table: Table, entry: Entry) -> str:
-    """The cell, its search, settings and trainings, and processor time where it was measured."""
-    assert entry.result is not None
+def searched_cell(table: Table, entry: Entry) -> str:
+    """A cell's search, settings and trainings, and processor time where it was measured."""
+    if entry.result is None or not is_searched(entry):
+        return "–"
     tried = entry.result.candidates
     trainings = sum(candidate.runs for candidate in tried)
     mean = mean_seconds(entry)
-    each = "" if mean is None else f", {mean:.1f} processor seconds each"
+    each = "" if mean is None else f", {mean:.1f} s"
     space, rule = len(table.spec.model(entry.cell.model).settings), entry.result.rule
-    settings = f"{len(tried)} settings"
+    settings = str(len(tried))
     if rule is not None and len(tried) < space:
-        settings = f"{len(tried)} of {space} settings (seed {rule.seed})"
-    what = f"{entry.result.search}, {settings}, {trainings} trainings"
+        settings = f"{len(tried)} of {space}"
     other = "" if table.is_of_its_space(entry) else "; not of the study's present space"
-    return f"* {table.cell_title(entry.cell)}: {what}{each}{other}"
+    return f"{entry.result.search}, {settings}, {trainings}{each}{other}"
 
 
 def mean_seconds(entry: Entry) -> float | None:

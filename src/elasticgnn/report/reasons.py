@@ -45,15 +45,22 @@ def change_text(table: Table, entry: Entry, row: dict[str, Any]) -> str:
     return f"{row['changed']}, {row['mean']:.1f} ± {row['std']:.1f}, {word}"
 
 
-def other_setting(table: Table, entry: Entry) -> list[str]:
+def agreeing_candidate(table: Table, entry: Entry) -> Candidate | None:
     """The best setting in validation that agrees with the paper, if the search tried one."""
     if entry.result is None or table.spec.metric != "accuracy":
+        return None
+    agreeing = [c for c in entry.result.candidates if agrees(table, entry, c)]
+    return max(agreeing, key=lambda candidate: candidate.val, default=None)
+
+
+def other_setting(table: Table, entry: Entry) -> list[str]:
+    """What the setting that agrees has on the test nodes, and how far it was behind."""
+    best = agreeing_candidate(table, entry)
+    if best is None or entry.result is None:
         return []
     chosen = [c for c in entry.result.candidates if c.setting == entry.result.selected]
-    agreeing = [c for c in entry.result.candidates if agrees(table, entry, c)]
-    if not agreeing or not chosen:
+    if not chosen:
         return []
-    best = max(agreeing, key=lambda candidate: candidate.val)
     label = table.setting_label(entry.cell, best.setting)
     runs = "1 run" if best.runs == 1 else f"{best.runs} runs"
     return [
