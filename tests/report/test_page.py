@@ -40,6 +40,12 @@ def test_every_study_has_its_section_and_the_page_never_scrolls_sideways(page):
     assert sizes[0] <= sizes[1]
 
 
+def test_every_study_is_named_in_words(page):
+    titles = page.locator("#nav a").all_inner_texts()
+    assert {"Table 2, 16 units", "Table 1, divided rows", "Figure 3"} <= set(titles)
+    assert not {title for title in titles if "-" in title}
+
+
 def test_a_cell_opens_its_runs_and_their_curves(page):
     page.locator("#table2 td.number button").first.click()
     dialog = page.locator("dialog[open]")

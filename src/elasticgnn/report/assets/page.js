@@ -18,8 +18,9 @@ function folded(table) {
 }
 
 function heading(name) {
-  return name.replace(/^([a-z]+)(\d+)(?:-(\d+))?$/, (_, word, number, units) =>
-    `${word[0].toUpperCase()}${word.slice(1)} ${number}${units ? `, ${units} units` : ""}`);
+  const variants = { 16: "16 units", divided: "divided rows" };
+  return name.replace(/^([a-z]+)(\d+)(?:-(\w+))?$/, (_, word, number, variant) =>
+    `${word[0].toUpperCase()}${word.slice(1)} ${number}${variant ? `, ${variants[variant] ?? variant}` : ""}`);
 }
 
 function overviewCard(study) {
