@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from bench_own_data import MAKERS
+from own_data_tasks import MAKERS
 
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.nn import ModelSettings

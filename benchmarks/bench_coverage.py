@@ -25,7 +25,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from bench_own_data import MAKERS, with_labels_of
+from bench_own_data import with_labels_of
+from own_data_tasks import MAKERS
 from scipy.stats import chi2
 
 from elasticgnn.data import NodeTask

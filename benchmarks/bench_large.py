@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from bench_own_data import large
+from own_data_tasks import large
 
 from elasticgnn.data import NodeTask
 

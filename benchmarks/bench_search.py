@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from bench_own_data import heterophilous, nineteen_classes, useless_edges, useless_features
+from own_data_tasks import heterophilous, nineteen_classes, useless_edges, useless_features
 
 from elasticgnn.data import NodeTask
 from elasticgnn.training.model.preparation import fit_preparation

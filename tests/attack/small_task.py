@@ -63,3 +63,8 @@ def write_planted(folder, *, scale=1):
     rows = [f"n{i},c{k}" for i, k in enumerate(task.labels.tolist())]
     (folder / "labels.csv").write_text("\n".join(["node,label", *rows]) + "\n")
     return folder
+
+
+def own_options(folder):
+    """The options that name the files of `write_planted`."""
+    return [f"--{name}={folder}/{name}.csv" for name in ("edges", "features", "labels")]

@@ -8,14 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from elasticgnn.experiment import Cell, cells, load_spec, read_result, spec_names, summarize
-from elasticgnn.experiment.results import Candidate, CellResult, write_result
+from elasticgnn.experiment import Cell, load_spec, read_result, summarize
+from elasticgnn.experiment.results import Candidate, CellResult
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
 from elasticgnn.report.blocks import markers, with_blocks
 from elasticgnn.report.export import export_study
-from elasticgnn.report.plot import drawn, save_plot
 from elasticgnn.report.publish import publish, searched_text, summary_text
 from elasticgnn.report.render import matrix, print_table, to_csv, to_latex, to_markdown, to_rows
 from elasticgnn.report.statistics import word
@@ -98,57 +97,6 @@ def test_the_terminal_shows_the_matrix_or_every_cell(table2, capsys):
     print_table(table2)
     print_table(table2, show_details=True)
     assert "75 of 105 cells" in " ".join(capsys.readouterr().out.split())
-
-
-@pytest.mark.parametrize("name", spec_names())
-def test_every_study_has_a_row_per_cell_and_a_figure(name, results, tmp_path):
-    table = build_table(load_spec(name), results)
-    assert len(to_rows(table)) == len(table.entries)
-    for suffix in (".svg", ".png"):
-        path = tmp_path / f"figure{suffix}"
-        save_plot(table, path)
-        assert path.stat().st_size > 5000
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-@pytest.mark.parametrize("name", ["table1", "table2"])  # in rows, and along an axis
-def test_more_models_than_colours_are_all_drawn(name, results, tmp_path):
-    spec = load_spec(name).restricted(("cora",), ("gcn",))
-    for cell in cells(spec):
-        for k in range(10):
-            known = read_result(results, spec, cell)
-            write_result(tmp_path, spec, replace(known, cell=replace(cell, model=f"m{k}")))
-    models = tuple(replace(spec.models[0], name=f"m{k}") for k in range(10))
-    (axes,) = drawn(build_table(replace(spec, models=models, paper={}), tmp_path)).axes
-    styles = {
-        (line.get_color(), line.get_marker()) for line in axes.lines if line.get_label()[0] != "_"
-    }
-    assert len(axes.collections) == 10  # an interval each
-    assert name == "table1" or len(styles) == 10  # rows have names of their own
-
-
-@pytest.mark.parametrize("name", spec_names())
-def test_names_and_legends_leave_the_panels_most_of_the_room(name, results):
-    figure = drawn(build_table(load_spec(name), results))
-    figure.draw_without_rendering()  # which lays the parts out
-    assert all(axes.get_position().height > 0.6 for axes in figure.axes)
-    for axes in figure.axes:
-        assert axes.get_position().width * len(figure.axes) > 0.6
-
-
-def test_the_same_results_give_the_same_svg(results, tmp_path):
-    table = build_table(load_spec("figure3"), results)
-    paths = [tmp_path / "a.svg", tmp_path / "b.svg"]
-    for path in paths:
-        save_plot(table, path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-def test_a_figure_needs_results_and_a_known_format(results, tmp_path):
-    with pytest.raises(ValueError, match="must have results to be plotted"):
-        save_plot(build_table(load_spec("table3"), tmp_path), tmp_path / "a.svg")
-    with pytest.raises(ValueError, match="output must end in one of"):
-        save_plot(build_table(load_spec("table3"), results), tmp_path / "a.gif")
 
 
 def test_an_export_has_everything_needed_to_repeat_it(table2, results, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from attack.small_task import planted_split, planted_task, seeded
+from by_mode import by_mode
 from elasticgnn.attack import (
     EvolutionSettings,
     GradientSettings,
@@ -25,7 +26,6 @@ from elasticgnn.robustness.contestant import with_dropouts
 from elasticgnn.robustness.local import pick_targets
 from elasticgnn.robustness.matrix import transfer_matrix
 from elasticgnn.robustness.other_kinds import fed
-from elasticgnn.robustness.outcome import table
 from elasticgnn.robustness.presence import as_presence
 from elasticgnn.robustness.routes import gradient_routes, poisoning_routes
 from elasticgnn.robustness.store import Row, Rows
@@ -45,10 +45,6 @@ def plan(models, **options):
         "poisoning": Retraining(steps=2),
     }
     return RobustnessPlan(**(given | options))
-
-
-def by_mode(found):
-    return {(each.model, each.attack, each.mode, each.rate): each.accuracy for each in found}
 
 
 def test_worst_is_over_everybodys_flips_and_smaller_budgets():
@@ -211,19 +207,6 @@ def test_flipped_labels_are_trained_with_and_test_nodes_keep_theirs():
     assert left[1.0].accuracy["gcn"] < 0.5 < left[0.0].accuracy["gcn"]
 
 
-def test_cost_stands_beside_accuracy():
-    rows = [
-        Row("evasion", 0, 0.0, "none", "", "", {"a": 0.9}, 0, 0.1, {"a": 4.0}),
-        Row("evasion", 0, 0.1, "prbcd", "a", "itself", {"a": 0.7}, 5, 2.0),
-        Row("evasion", 0, 0.1, "prbcd", "a", "convex", {"a": 0.6}, 5, 3.0),
-        Row("evasion", 1, 0.1, "prbcd", "a", "itself", {"a": 0.7}, 5, 7.0),
-    ]
-    found = {(one.mode, one.rate): one.seconds for one in outcomes(rows)}
-    assert found == {("clean", 0.0): 4.0, ("adaptive", 0.1): 6.0, ("worst", 0.1): 6.0}
-    assert table(outcomes(rows))[0].split()[-1] == "seconds"
-    assert table(outcomes(rows))[-1].split()[-1] == "6.0"
-
-
 def test_clean_accuracy_of_local_attacks_is_that_of_the_targets():
     task, asked = planted_task(num_nodes=120), plan("gcn,elastic", protocol="local", targets=7)
     rows = measure_robustness(task, asked).rows()
@@ -277,48 +260,6 @@ def test_shipped_graphs_are_met_by_every_model_or_refused():
             measure_robustness(cora, plan("mlp", attacks=("shipped",), **options))
     with pytest.raises(ValueError, match="component of cora"):
         measure_robustness(planted_task(), given)
-
-
-def test_features_as_presence_are_zero_and_one():
-    task = planted_task()
-    doubled = replace(task, features=task.features.row_normalized())
-    assert torch.equal(as_presence(doubled).features.to_dense(), task.features.to_dense())
-    dense = replace(task, features=3 * task.features.to_dense())
-    assert torch.equal(as_presence(dense).features, task.features.to_dense())
-
-
-def test_outcome_of_rows_by_hand():
-    rows = [
-        Row("evasion", 0, 0.0, "none", "", "", {"a": 0.9}),
-        Row("evasion", 0, 0.1, "prbcd", "a", "itself", {"a": 0.7}),
-        Row("evasion", 0, 0.1, "prbcd", "b", "itself", {"a": 0.6}),
-        Row("evasion", 0, 0.2, "prbcd", "b", "itself", {"a": 0.65}),
-    ]
-    found = by_mode(outcomes(rows))
-    assert found["a", "prbcd", "adaptive", 0.1] == (0.7,)
-    assert found["a", "prbcd", "transfer", 0.1] == (0.6,)
-    assert found["a", "prbcd", "worst", 0.2] == (0.6,)  # the smaller budget did better
-
-
-def test_worst_is_never_above_clean():
-    rows = [
-        Row("poisoning", 0, 0.0, "none", "", "", {"a": 0.8}),
-        Row("poisoning", 0, 0.1, "random", "", "", {"a": 0.9}),
-    ]
-    found = by_mode(outcomes(rows))
-    assert found["a", "random", "worst", 0.1] == (0.8,)  # an attacker may flip nothing
-    assert found["a", "random", "transfer", 0.1] == (0.9,)
-
-
-def test_a_seed_that_was_not_attacked_at_a_rate_does_not_count_there():
-    rows = [
-        Row("evasion", 0, 0.1, "prbcd", "a", "itself", {"a": 0.7}),
-        Row("evasion", 0, 0.2, "prbcd", "a", "itself", {"a": 0.5}),
-        Row("evasion", 1, 0.1, "prbcd", "a", "itself", {"a": 0.8}),
-    ]
-    found = by_mode(outcomes(rows))
-    assert found["a", "prbcd", "adaptive", 0.1] == (0.7, 0.8)
-    assert found["a", "prbcd", "adaptive", 0.2] == (0.5,)
 
 
 @pytest.mark.parametrize(

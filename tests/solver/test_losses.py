@@ -20,7 +20,6 @@ from elasticgnn.solver import (
     minimise,
     minimise_path,
 )
-from elasticgnn.solver.losses import as_loss
 from elasticgnn.solver.problem.instance import build_instance
 from elasticgnn.solver.problem.node_terms import Bounds, NodeTerms
 from solver_signals import chain, random_graph
@@ -254,45 +253,6 @@ def test_a_path_and_a_choice_take_losses():
         )
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"loss": "cubic"}, "loss must be one of"),
-        ({"loss": "poisson:2"}, "loss must be one of"),
-        ({"loss": "huber:x"}, "loss must have a number"),
-        ({"loss": "huber:-1"}, "threshold must be a number > 0"),
-        ({"loss": "quantile:1"}, "level must lie in"),
-        ({"loss": "logistic"}, r"x must lie in \[0, 1\]"),
-        ({"loss": "poisson"}, "x must be >= 0"),
-        ({"lower": 1.0, "upper": 1.0}, "lower must be < upper"),
-        ({"lower": torch.zeros(3)}, "lower must be a number or have shape"),
-        ({"sparsity": -1.0}, "sparsity must be a finite number >= 0"),
-        ({"row_strength": torch.ones(3)}, r"row_strength must have shape \(19,\)"),
-        ({"channel_strength": torch.zeros(1)}, "channel_strength must be finite and > 0"),
-        ({"loss": "huber", "method": "ascent"}, "method must not be 'ascent'"),
-    ],
-)
-def test_bad_options_are_refused(options, words):
-    x = observations(Squared(), (20,))
-    with pytest.raises(ValueError, match=words):
-        minimise(x, chain(20), ElasticPenalty(0.5, 0.0), **options)
-
-
-def test_labels_of_one_kind_have_no_answer_unless_bounded():
-    x, penalty = torch.ones(5, dtype=torch.float64), ElasticPenalty(0.5, 0.0)
-    with pytest.raises(ValueError, match="from above in every component"):
-        minimise(x, chain(5), penalty, loss="logistic")
-    bounded = minimise(x, chain(5), penalty, loss="logistic", lower=-5.0, upper=5.0)
-    assert bounded.certified
-    assert float(bounded.value.min()) == pytest.approx(5.0, abs=1e-3)
-
-
-def test_a_gradient_through_another_loss_is_refused():
-    x = observations(Squared(), (5,)).requires_grad_()
-    with pytest.raises(ValueError, match="where a gradient is asked for"):
-        minimise(x, chain(5), ElasticPenalty(0.5, 0.0), loss="huber")
-
-
 def test_a_component_without_values_stays_missing_for_every_loss():
     graph = Graph.from_edges([(0, 1), (1, 2), (3, 4)], 5, normalization="none")
     for loss, norm in itertools.product(ALL, ("l1", "l21")):
@@ -303,11 +263,6 @@ def test_a_component_without_values_stays_missing_for_every_loss():
         )
         assert found.certified
         assert found.value.isnan().tolist() == [False] * 3 + [True] * 2
-
-
-@pytest.mark.parametrize("text", ["squared", "huber:1.5", "quantile:0.9", "logistic", "poisson"])
-def test_losses_have_names(text):
-    assert as_loss(text).name == text.partition(":")[0]
 
 
 def test_weights_of_any_size_do_not_stop_a_loss():

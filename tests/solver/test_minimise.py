@@ -3,7 +3,6 @@
 import math
 import weakref
 from functools import partial
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from at_work import threads_at_work
 from elasticgnn.graph import Graph, grid_graph
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
-from elasticgnn.solver import lambda1_max, minimise
+from elasticgnn.solver import minimise
 from elasticgnn.solver.ascent import backends, native
 from elasticgnn.solver.ascent.threads import ThreadChoice
 from elasticgnn.solver.methods.papc import PaperState, paper_step
@@ -230,38 +229,6 @@ def test_step_limit_is_reported_and_not_hidden():
     assert not solution.certified
     assert solution.steps == 3
     assert solution.summary().startswith("NOT certified")
-
-
-@needs_kernels
-def test_interrupt_returns_the_best_point_so_far():
-    x, graph = steps(generator()), chain(120)
-    calls = iter([None, None, KeyboardInterrupt])
-    real = backends.NativeBackend.check
-
-    def check(backend):
-        if next(calls) is KeyboardInterrupt:
-            raise KeyboardInterrupt
-        return real(backend)
-
-    with mock.patch.object(backends.NativeBackend, "check", check):
-        solution = minimise(x, graph, ElasticPenalty(20.0, 0.0), rtol=1e-12, method="ascent")
-    assert not solution.certified
-    assert solution.interrupted
-    assert 0 < solution.gap < math.inf
-
-
-def test_an_undisturbed_solve_was_not_interrupted():
-    assert not minimise(steps(generator()), chain(120), ElasticPenalty(2.0, 0.0)).interrupted
-
-
-@needs_kernels
-def test_an_interrupt_ends_the_search_for_the_largest_lambda1(monkeypatch):
-    def stopped(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("elasticgnn.solver.methods.progress.GapProgress.show", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        lambda1_max(normal(100, 2), grid_graph(10, 10))
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 5])

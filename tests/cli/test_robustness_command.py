@@ -1,0 +1,118 @@
+"""`elasticgnn robustness`: rows, pages, own files, foreign modules, refusals."""
+
+import json
+
+import pytest
+
+from attack.small_task import own_options, planted_task
+
+
+def test_robustness_on_own_files_does_not_depend_on_the_unit_of_features(
+    planted, other_unit, attack_cli
+):
+    words = ["--models", "gcn", "--attacks", "prbcd", "--rates", "0.2", *QUICK, "--json"]
+    outputs = [
+        json.loads(attack_cli("robustness", *own_options(folder), *words).stdout)
+        for folder in (planted, other_unit)
+    ]
+    left = [[(one["mode"], one["accuracy"]) for one in facts["outcomes"]] for facts in outputs]
+    assert left[0] == left[1]
+    assert outputs[0]["transfer_matrix"] == outputs[1]["transfer_matrix"]
+
+
+QUICK = [
+    *("--seeds", "1", "--epochs", "10", "--attack-epochs", "4", "--generations", "5"),
+    *("--screened", "20"),
+]
+
+
+def test_robustness_shows_transfer_adaptive_and_worst_rows(attack_cli, monkeypatch, tmp_path):
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    words = ["robustness", "planted", "--models", "elastic,gcn,mlp", "--attacks", "dice,prbcd"]
+    words += ["--rates", "0,0.2", *QUICK, "--rows", tmp_path / "rows"]
+    facts = json.loads(attack_cli(*words, "--plot", tmp_path / "plot.png", "--json").stdout)
+    seen = {(o["model"], o["attack"], o["mode"]) for o in facts["outcomes"]}
+    assert ("elastic", "prbcd", "adaptive") in seen
+    assert ("mlp", "prbcd", "transfer") in seen
+    assert ("mlp", "prbcd", "adaptive") not in seen
+    assert ("gcn", "all", "worst") in seen
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+    again = attack_cli(*words)
+    assert "seed 0" not in again.stderr  # all rows were there, so nothing was trained
+    assert "worst" in again.stdout
+    assert "20 %" in again.stdout
+    attack_cli(*words, "--report", tmp_path / "page.html")
+    stored = attack_cli("report", "--rows", tmp_path / "rows", "-o", tmp_path / "stored.html")
+    assert stored.exit_code == 0
+    for name in ("page.html", "stored.html"):
+        text = (tmp_path / name).read_text()
+        assert "<svg" in text
+        assert "flips found through" in text
+    matrix = json.loads(attack_cli(*words, "--json").stdout)["transfer_matrix"]
+    assert {(cell["source"], cell["model"]) for cell in matrix} >= {("gcn", "mlp"), ("", "elastic")}
+
+
+def test_pages_about_attacks_refuse_what_belongs_to_other_pages(attack_cli, tmp_path):
+    with pytest.raises(ValueError, match="rows must be a folder with rows"):
+        attack_cli("report", "--rows", tmp_path, "-o", tmp_path / "p.html")
+    with pytest.raises(ValueError, match="--quick must be given for a page about studies only"):
+        attack_cli("report", "--rows", tmp_path, "--quick", "-o", tmp_path / "p.html")
+    with pytest.raises(ValueError, match="--rows must be given for a page about attacks only"):
+        attack_cli("report", tmp_path / "m.st", "--rows", tmp_path, "-o", tmp_path / "p.html")
+
+
+def test_own_files_and_a_foreign_module_are_compared(planted, attack_cli, tmp_path, monkeypatch):
+    (tmp_path / "my_defence.py").write_text(
+        "from torch import nn\n"
+        "class Mine(nn.Module):\n"
+        "    def __init__(self, i, o):\n"
+        "        super().__init__()\n"
+        "        self.linear = nn.Linear(i, o)\n"
+        "    def forward(self, x, edge_index):\n"
+        "        h = self.linear(x)\n"
+        "        return h.index_add(0, edge_index[0], h[edge_index[1]])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["robustness", *own_options(planted), "--models", "gcn", "--defence", "my_defence:Mine"]
+    words += ["--attacks", "prbcd,eva", "--rates", "0.2", *QUICK, "--json"]
+    words += ["--rows", tmp_path / "rows"]
+    first = attack_cli(*words)
+    facts = json.loads(first.stdout)
+    assert "my_defence:Mine hands back no gradient" in first.stderr
+    assert attack_cli(*words).stderr == ""  # which is not asked for again
+    seen = {(o["model"], o["attack"], o["mode"]) for o in facts["outcomes"]}
+    assert ("my_defence:Mine", "prbcd", "transfer") in seen
+    assert ("my_defence:Mine", "prbcd", "adaptive") not in seen  # it hands back no gradient
+    assert ("my_defence:Mine", "eva", "adaptive") in seen  # which the black box does without
+    with pytest.raises(ValueError, match="defence must be"):
+        attack_cli("robustness", *own_options(planted), "--defence", "nothing")
+    with pytest.raises(ValueError, match="can be imported"):
+        attack_cli("robustness", *own_options(planted), "--defence", "no_such_module:X")
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ("gcn:mcp", "penalty of elastic only"),
+        ("elastic+other", r"elastic\+mcp"),
+        ("elastic:mcp:a", "numbers after the norm"),
+        ("other", "name must be one of"),
+        ("rung:a", "numbers after"),
+        ("jaccard:3", "gamma of rung only"),
+        ("gnnguard+adversarial", r"gprgnn\+adversarial"),
+        ("elastic+trust:2", "chance in"),
+        ("gcn,gcn", "different names"),
+    ],
+)
+def test_robustness_refuses_models_it_cannot_read(models, message, attack_cli, monkeypatch):
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    with pytest.raises(ValueError, match=message):
+        attack_cli("robustness", "planted", "--models", models)
+
+
+def test_robustness_refuses_unknown_attacks_and_rates(attack_cli, monkeypatch):
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    with pytest.raises(ValueError, match="attacks must be among"):
+        attack_cli("robustness", "planted", "--attacks", "other")
+    with pytest.raises(ValueError, match="rates must be numbers"):
+        attack_cli("robustness", "planted", "--rates", "a")

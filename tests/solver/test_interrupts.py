@@ -1,0 +1,47 @@
+"""Ctrl-C: the best point so far, and nothing hidden."""
+
+import math
+from unittest import mock
+
+import pytest
+import torch
+
+from elasticgnn.graph import grid_graph
+from elasticgnn.problem import ElasticPenalty
+from elasticgnn.solver import lambda1_max, minimise
+from elasticgnn.solver.ascent import backends
+from marks import needs_kernels
+from solver_signals import chain, steps
+
+
+@needs_kernels
+def test_interrupt_returns_the_best_point_so_far():
+    x, graph = steps(torch.Generator().manual_seed(0)), chain(120)
+    calls = iter([None, None, KeyboardInterrupt])
+    real = backends.NativeBackend.check
+
+    def check(backend):
+        if next(calls) is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return real(backend)
+
+    with mock.patch.object(backends.NativeBackend, "check", check):
+        solution = minimise(x, graph, ElasticPenalty(20.0, 0.0), rtol=1e-12, method="ascent")
+    assert not solution.certified
+    assert solution.interrupted
+    assert 0 < solution.gap < math.inf
+
+
+def test_an_undisturbed_solve_was_not_interrupted():
+    x = steps(torch.Generator().manual_seed(0))
+    assert not minimise(x, chain(120), ElasticPenalty(2.0, 0.0)).interrupted
+
+
+@needs_kernels
+def test_an_interrupt_ends_the_search_for_the_largest_lambda1(monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("elasticgnn.solver.methods.progress.GapProgress.show", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        lambda1_max(torch.arange(200.0).view(100, 2).sin(), grid_graph(10, 10))
