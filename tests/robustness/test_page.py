@@ -4,10 +4,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from elasticgnn.robustness import Outcome
+from elasticgnn.robustness import Outcome, outcomes
 from elasticgnn.robustness.matrix import Transfer, transfer_matrix
 from elasticgnn.robustness.page import write_page
-from elasticgnn.robustness.plot import draw_robustness
+from elasticgnn.robustness.plot import draw_robustness, plot_robustness
 from elasticgnn.robustness.store import Row
 
 ROWS = [
@@ -43,6 +43,16 @@ def test_matrix_has_the_worst_of_a_sources_routes_for_every_seed():
     assert cells["a", "a"] == Transfer("a", "a", 0.1, (0.6, 0.5))
     assert cells["a", "<b>"].mean == pytest.approx(0.71)
     assert cells["", "a"].accuracy == (0.85,)
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path):
+    worst = [one for one in outcomes(ROWS) if one.mode == "worst"]
+    for name in ("one", "two"):
+        write_page([("mine", ROWS)], tmp_path / f"{name}.html")
+        plot_robustness(worst, tmp_path / f"{name}.svg")
+    for ending in ("html", "svg"):
+        one, two = ((tmp_path / f"{name}.{ending}").read_bytes() for name in ("one", "two"))
+        assert one == two
 
 
 def test_page_has_picture_tables_costs_and_matrix(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from elasticgnn.experiment import Summary, summarize
 from elasticgnn.experiment.cells import Cell, cells
+from elasticgnn.experiment.execute import ELASTIC
 from elasticgnn.experiment.results import CellResult, read_result
 from elasticgnn.experiment.setting import Setting
 from elasticgnn.experiment.spec import Published, StudySpec
@@ -75,7 +76,7 @@ class Table:
     def setting_label(self, cell: Cell, setting: Setting) -> str:
         """The setting in words, without what the cell's model ignores."""
         family = self.spec.model(cell.model).family
-        return setting.label(elastic=family in ("elastic", "appnp"))
+        return setting.label(elastic=family in ELASTIC)
 
     def is_of_its_space(self, entry: Entry) -> bool:
         """Whether the cell's settings are of the study's space; spaces may grow after a search."""

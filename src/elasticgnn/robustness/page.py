@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from elasticgnn.figures import write_figure
 from elasticgnn.files import write_whole
 from elasticgnn.robustness.matrix import Transfer, transfer_matrix
 from elasticgnn.robustness.outcome import Outcome, outcomes, percent_text, percents
@@ -64,9 +65,9 @@ def picture(found: Sequence[Outcome], name: str, *, local: bool) -> str:
     """The worst accuracy over rate, as SVG within the page."""
     if not found:
         return "<p>No rows yet.</p>"
-    text = io.StringIO()
-    draw_robustness(found, name, local=local).savefig(text, format="svg")
-    svg = text.getvalue()
+    file = io.BytesIO()
+    write_figure(draw_robustness(found, name, local=local), file, "svg")
+    svg = file.getvalue().decode()
     return f'<div class="wide">{svg[svg.index("<svg") :]}</div>'
 
 

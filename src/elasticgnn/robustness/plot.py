@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from elasticgnn.figures import COLOURS, MARKERS, literal, new_figure
-from elasticgnn.files import whole_file
+from elasticgnn.figures import COLOURS, MARKERS, literal, new_figure, save_figure
 from elasticgnn.robustness.outcome import Outcome
 
 FLIPPED = {"features": "words flipped (%)", "labels": "training labels changed (%)"}
@@ -15,9 +14,7 @@ def plot_robustness(
     found: Sequence[Outcome], path: Path, title: str = "", *, local: bool = False
 ) -> None:
     """The picture as a file; its ending says the format."""
-    figure = draw_robustness(found, title, local=local)
-    with whole_file(path) as file:
-        figure.savefig(file, format=path.suffix.removeprefix("."))
+    save_figure(draw_robustness(found, title, local=local), path)
 
 
 def draw_robustness(found: Sequence[Outcome], title: str = "", *, local: bool = False) -> Any:
