@@ -207,6 +207,7 @@ def test_every_penalty_has_its_name_words_and_entrances(name, capsys):
         run_command("train", "--norm", "list")
     assert f"{name:5} {penalty.words}" in capsys.readouterr().out
     assert len(penalty.words) > 20
+    assert f'"{name}"' in ElasticPenalty.__doc__
     assert f'"{name}"' in (PACKAGE.parents[1] / "docs" / "math.md").read_text()
 
 

@@ -119,11 +119,17 @@ def settings_for(
     flips_per_step: int,
     block: int,
 ) -> Settings | None:
-    """The options that concern `method`."""
-    from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSettings
-    from elasticgnn.attack.methods import GRADIENT_METHODS
+    """The options that concern `method`, in the settings that it takes."""
+    from elasticgnn.attack import (
+        Constraints,
+        EvolutionSettings,
+        GradientSettings,
+        MetattackSettings,
+    )
+    from elasticgnn.attack.run import SETTINGS
 
-    if method == "metattack":
+    kind = SETTINGS.get(method)
+    if kind is MetattackSettings:
         return MetattackSettings(
             objective=objective,
             loss=loss or "cross_entropy",
@@ -131,11 +137,11 @@ def settings_for(
             flips_per_step=flips_per_step,
             constraints=limits,
         )
-    if method in ("random", "dice"):
+    if kind is Constraints:
         return limits
-    if method == "eva":
+    if kind is EvolutionSettings:
         return EvolutionSettings(constraints=limits)
-    if method in GRADIENT_METHODS:
+    if kind is GradientSettings:
         return GradientSettings(loss=loss or "tanh_margin", block_size=block, constraints=limits)
     return None  # `attack` names the methods
 
