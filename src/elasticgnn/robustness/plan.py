@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 
 from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSettings, Retraining
-from elasticgnn.attack.methods import METHODS
+from elasticgnn.attack.methods import METHODS, SHARED_METHODS
 from elasticgnn.data import NodeTask
 from elasticgnn.robustness.contestant import Contestant
 from elasticgnn.robustness.store import OTHER_KINDS
@@ -66,7 +66,7 @@ class RobustnessPlan:
         """Refuses attacks that the protocol has no place for."""
         wrong: set[str] = set()
         if self.protocol == "poisoning":
-            wrong = set(self.attacks) - {"prbcd", "metattack", "random", "dice", "labels"}
+            wrong = set(self.attacks) - {"prbcd", "labels", *SHARED_METHODS}
         elif self.protocol == "local":
             wrong = set(self.attacks) - {"prbcd", "grbcd", "eva"}
         else:
