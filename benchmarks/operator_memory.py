@@ -6,7 +6,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from elasticgnn.kernels import native
-from elasticgnn.operator.saved_rows import kept
+from elasticgnn.operator.saved_rows import pool
 
 
 def peak_bytes(call: Callable[[], object]) -> int:
@@ -17,11 +17,11 @@ def peak_bytes(call: Callable[[], object]) -> int:
     """
     call()
     native.scratch_clear()
-    kept.clear()
+    pool.clear()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         result = call()
     del result
-    return _peak(record) + native.scratch_most() + kept.most
+    return _peak(record) + native.scratch_most() + pool.most
 
 
 def _peak(record: profile) -> int:
