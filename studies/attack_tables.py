@@ -1,14 +1,14 @@
-"""The tables of docs/attacks.md from their records: prints Markdown.
+"""The tables of the pages about attacks from their records: prints Markdown.
 
-python studies/attack_tables.py {schedule,scale,eva,certify,rung,rung_causes,rung_gamma,
-    harmless,worst,by_attack,costs,inductive,poisoning,
+python studies/attack_tables.py {schedule,scale,eva,eva_default,certify,rung,rung_causes,rung_gamma,
+    harmless,distilled,inductive_causes,inductive_choice,worst,by_attack,costs,inductive,poisoning,
     local,adaptive} [folder]
 """
 
 import argparse
 import json
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from comparison_tables import by_attack, by_protocol, costs, stored, worst
@@ -145,9 +145,72 @@ def harmless(rows: list[dict[str, Any]]) -> str:
     return table(head, body)
 
 
+def eva_default(rows: list[dict[str, Any]]) -> str:
+    prbcd = {
+        (row["rate"], row["seed"]): row["left"]
+        for row in json.loads((RECORDS / "eva_long.json").read_text())
+        if row["method"] == "prbcd"
+    }
+    body = []
+    for row in sorted(rows, key=lambda r: (r["rate"], r["seed"])):
+        other = prbcd[row["rate"], row["seed"]]
+        cells = [f"{100 * row['rate']:g} %", str(row["seed"]), percent(row["clean"])]
+        cells += [percent(other), percent(row["left"]), percent(other - row["left"])]
+        body.append([*cells, f"{row['judged']:,}", f"{row['seconds']:g}"])
+    head = ["budget", "network", "clean", "PRBCD", "EvA", "less", "graphs judged", "seconds"]
+    return table(head, body)
+
+
+def inductive_causes(rows: list[dict[str, Any]]) -> str:
+    names = ("validation", "test", "test, no lean", "said frequent", "attacked")
+    names += ("attacked, no lean",)
+    head = ["model, epoch kept by", "dropout", "epochs", "validation", "test", "test, no lean"]
+    head += ["given the frequent class", "PRBCD, 25 %", "PRBCD, 25 %, no lean"]
+    body = []
+    rows = [row for row in rows if row["model"] in ("elastic", "gcn")]
+    for key in dict.fromkeys((r["model"], r["kept"], r["dropout"]) for r in rows):
+        mine = [row for row in rows if (row["model"], row["kept"], row["dropout"]) == key]
+        cells = [", ".join(key[:2]), f"{key[2]:g}", ", ".join(str(r["epoch"]) for r in mine)]
+        for name in names:
+            known = [100 * row[name] for row in mine if name in row]
+            spread = f" ± {stdev(known):.1f}" if len(known) > 1 else ""
+            cells.append(f"{fmean(known):.1f}{spread}" if known else "-")
+        body.append(cells)
+    return table(head, body)
+
+
+def inductive_choice(rows: list[dict[str, Any]]) -> str:
+    body = []
+    for family in ("elastic", "rung"):
+        mine = [r for r in rows if r["model"].split(":")[0] == family and r["kept"] == "accuracy"]
+        for group in ([r for r in mine if r["model"] == family], mine):
+            best = [
+                max((r for r in group if r["seed"] == seed), key=lambda r: r["validation"])
+                for seed in sorted({row["seed"] for row in group})
+            ]
+            names = ", ".join(dict.fromkeys(row["model"] for row in group))
+            taken = ", ".join(f"{row['model']} ({row['dropout']:g})" for row in best)
+            scores = ([100 * row[name] for row in best] for name in ("validation", "test"))
+            cells = [f"{fmean(v):.1f} ± {stdev(v):.1f}" for v in scores]
+            body.append([names, taken, *cells])
+    return table(["settings to choose from", "taken (dropout)", "validation", "test"], body)
+
+
+def distilled(rows: list[dict[str, Any]]) -> str:
+    names = ("elastic", "no edges", "distilled", "distilled, dropout 0.5")
+    body = []
+    for key in dict.fromkeys((row["protocol"], row["rate"]) for row in rows):
+        mine = [row for row in rows if (row["protocol"], row["rate"]) == key]
+        title = f"{key[0]}, {100 * key[1]:g} %" if key[1] else f"{key[0]}, clean"
+        spreads = ((fmean(v), stdev(v)) for v in ([100 * r[n] for r in mine] for n in names))
+        body.append([title, *(f"{mean:.1f} ± {beside:.1f}" for mean, beside in spreads)])
+    return table(["trained on", *names], body)
+
+
 PRINTERS = {"schedule": schedule, "scale": scale, "eva": eva, "certify": certify}
 PRINTERS |= {"rung": rung, "rung_causes": rung_causes, "rung_gamma": rung_gamma}
-PRINTERS |= {"harmless": harmless}
+PRINTERS |= {"harmless": harmless, "distilled": distilled, "eva_default": eva_default}
+PRINTERS |= {"inductive_causes": inductive_causes, "inductive_choice": inductive_choice}
 OF_ROWS = {"worst": worst, "by_attack": by_attack, "costs": costs}
 # protocol and folder of each: attacks of other efforts and models have folders of their own
 PROTOCOLS = {name: (name, "protocols") for name in ("inductive", "poisoning", "local")}
@@ -166,7 +229,8 @@ def main() -> None:
         protocol, folder = PROTOCOLS[given.what]
         print(table(*by_protocol(stored(given.folder / folder, protocol))))
         return
-    rows = json.loads((given.folder / f"{given.what}.json").read_text())
+    record = {"inductive_choice": "inductive_causes"}.get(given.what, given.what)
+    rows = json.loads((given.folder / f"{record}.json").read_text())
     print(PRINTERS[given.what](rows))
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/attacks.md about the comparisons of models, from their stored rows.
+"""The tables of the pages about attacks, on the comparisons of models, from their stored rows.
 
 results/attacks/rows has the whole comparison (evasion), results/attacks/protocols the others.
 """

@@ -1,7 +1,8 @@
-"""EvA against PRBCD at equal budget on the Cora component (docs/attacks.md).
+"""EvA against PRBCD at equal budget on the Cora component (docs/robustness_details.md).
 
     python studies/eva.py results/attacks/eva.json [--models gcn,elastic] [--rates 0.05,0.1]
         [--setting all|few] [--methods prbcd,eva,eva-plain] [--generations 600] [--seeds 1]
+        [--together 16]
 
 all: one network on the fixed split, every test node is attacked, the budget is a share of all
 edges. few: the published setting. A tenth of the nodes is attacked, training sees no edge of
@@ -129,6 +130,7 @@ def main() -> None:
     parser.add_argument("--setting", choices=("all", "few"), default="all")
     parser.add_argument("--methods", default="prbcd,eva")
     parser.add_argument("--generations", type=int, default=600)
+    parser.add_argument("--together", type=int, default=16)
     parser.add_argument("--plain", type=int, default=3000)
     parser.add_argument("--seeds", type=int, default=1)
     given = parser.parse_args()
@@ -137,7 +139,7 @@ def main() -> None:
     done = [tuple(row[name] for name in KEY) for row in rows]
     methods: dict[str, Settings] = {
         "prbcd": PRBCD,
-        "eva": EvolutionSettings(generations=given.generations),
+        "eva": EvolutionSettings(generations=given.generations, together=given.together),
         "eva-plain": EvolutionSettings(generations=given.plain, screened=0),
     }
     parts = (given.models.split(","), [given.setting], map(float, given.rates.split(",")))

@@ -1,4 +1,4 @@
-"""How little harm a model can do: clean accuracy against the worst under attack (docs/attacks.md).
+"""How little harm a model can do, clean and under attack (docs/robustness_details.md).
 
     python studies/harmless.py results/attacks/harmless.json docs/figures/harmless.png
 

@@ -1,4 +1,4 @@
-"""l21 against MCP and SCAD under adaptive PRBCD on the Cora component: see docs/attacks.md.
+"""l21 against MCP and SCAD under adaptive PRBCD on the Cora component: see docs/defence_details.md.
 
     python studies/mcp.py choose results/attacks/mcp_choice.json
     python studies/mcp.py measure results/attacks/mcp.json \

@@ -1,4 +1,4 @@
-"""RUNG by its published protocol on the Cora component (docs/attacks.md).
+"""RUNG by its published protocol on the Cora component (docs/defence_details.md).
 
     python studies/rung.py results/attacks/rung.json [--splits 5] [--attacked 1] [--targets 30]
 

@@ -1,4 +1,4 @@
-"""RUNG's local rows when gamma is chosen anew for every budget (docs/attacks.md).
+"""RUNG's local rows when gamma is chosen anew for every budget (docs/defence_details.md).
 
     python studies/rung_gamma.py results/attacks/rung_gamma.json [--targets 30]
     python studies/rung_gamma.py results/attacks/rung_gamma.json --splits 5 --models chosen

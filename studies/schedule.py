@@ -1,4 +1,4 @@
-"""How long PRBCD must run: accuracy left over epochs, block size and restarts (docs/attacks.md).
+"""How long PRBCD must run: epochs, block size, restarts (docs/robustness_details.md).
 
     python studies/schedule.py results/attacks/schedule.json
 

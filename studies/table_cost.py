@@ -1,4 +1,4 @@
-"""What the whole comparison costs, predicted from short cells of it (docs/attacks.md).
+"""What the whole comparison costs, predicted from short cells of it (docs/robustness_details.md).
 
     python studies/table_cost.py results/attacks/table_cost.json
 

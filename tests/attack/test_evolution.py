@@ -10,7 +10,7 @@ from attack.small_task import planted_split, planted_task, seeded, trained_model
 from elasticgnn.attack import AttackBudget, Constraints, EvolutionSettings, GradientSettings, attack
 from elasticgnn.attack.archive import Archive
 from elasticgnn.attack.evolution import BUSY, AttackProblem, Evolution, chance_of_change, repeated
-from elasticgnn.attack.exchange import Tried, contribution, try_pairs
+from elasticgnn.attack.exchange import Tried, held_by, try_pairs
 from elasticgnn.attack.many_graphs import one_by_one, predictor
 from elasticgnn.attack.victim import Victim, call_model
 from elasticgnn.operator.flipped import FlipLists
@@ -193,10 +193,11 @@ def counted(task, model, **options):
 def test_what_a_pair_is_worth_is_what_returns_without_it(task, trained):
     search = counted(task, trained["gcn"])
     best = search.start().best_of(1)
-    worth = contribution(search, best)
+    held, worth = held_by(search, best)
     for place in range(5):
         without = search.evaluate(np.delete(best.keys, place, axis=1))
         assert worth[place] == without.num_correct[0] - best.num_correct[0]
+        assert (held[place] == (without.correct & ~best.correct)).all()
 
 
 def test_pairs_tried_alone_hit_what_they_say(task, trained):
@@ -242,28 +243,6 @@ def test_a_round_of_local_search_never_loses_and_keeps_the_limits(task, trained)
         assert now.keys.shape == (4, 5)
         assert not repeated(now.keys).any()
         assert not search.isolating(now.keys).any()
-
-
-def falls_in_twos(flips: FlipLists) -> torch.Tensor:
-    """Labels of 60 nodes: pair (2k, 2k + 1) makes both its ends wrong, (0, j) only j."""
-    labels = (torch.arange(60) % 3).repeat(len(flips), 1)
-    for number in range(len(flips)):
-        for one, other in flips[number].tolist():
-            twins = one % 2 == 0 and other == one + 1
-            hit = [one, other] if twins else [other] * (one == 0)
-            labels[number, hit] = 3
-    return labels.byte()
-
-
-def test_rounds_of_local_search_alone_find_the_pairs_that_hit_two_nodes(task):
-    problem = AttackProblem(task.graph, torch.arange(60), task.labels, falls_in_twos)
-    settings = EvolutionSettings(population=1, generations=1, screened=900)
-    search = Evolution(problem, 8, settings, np.random.default_rng(0))
-    now = search.evaluate(60 * np.arange(20, 28)[None] + 50)  # pairs that hit nothing
-    assert now.num_correct.tolist() == [60]
-    for _ in range(5):
-        now = search.improve(now)
-    assert now.num_correct.tolist() == [60 - 2 * 8]
 
 
 def test_the_archive_forgets_what_hits_nothing_any_more():

@@ -1,7 +1,8 @@
 """EvA (ICLR 2026): flips found by evolution. Black box: it sees labels and predictions only.
 
 An individual is a list of pairs, its fitness the number of attacked nodes that stay correct. Beside
-the authors' mutation and crossover there are rounds of local search (`exchange.py`).
+the authors' mutation and crossover there are rounds of local search (`exchange.py`: many pairs
+tried on one graph in `together.py`, two merged into one in `merging.py`).
 """
 
 from collections.abc import Callable
@@ -37,6 +38,8 @@ class EvolutionSettings:
     screened: single pairs that are tried on top of the best individual every `screen_every`
     generations (10 times as many at the start), and exchanged for its weakest; those that hit
     something are drawn by preference. 0: mutation and crossover alone, as its authors have it.
+    together: of these, so many share a graph first, and only the best are tried alone; pairs that
+    hold one node each are merged into one. 1: each alone, and nothing is merged.
     around_targets: only pairs with an attacked node at one end, also among those put together.
 
     >>> from elasticgnn.attack import EvolutionSettings
@@ -52,11 +55,12 @@ class EvolutionSettings:
     both_ends: float = 0.6
     screened: int = 2000
     screen_every: int = 20
+    together: int = 16
     around_targets: bool = False
     constraints: Constraints = field(default_factory=Constraints)
 
     def __post_init__(self) -> None:
-        for name in ("population", "children", "generations", "screen_every"):
+        for name in ("population", "children", "generations", "screen_every", "together"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be >= 1, got {getattr(self, name)}")
         if self.screened < 0:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from elasticgnn.attack.merging import merged, single_pairs
+from elasticgnn.attack.together import group_size, promising
+
 if TYPE_CHECKING:
     from elasticgnn.attack.evolution import Evolution
     from elasticgnn.attack.generation import Generation
@@ -44,16 +47,17 @@ class Tried:
 
 
 def try_pairs(search: Evolution, best: Generation, count: int) -> Tried:
-    """About `count` new pairs, and known ones, each alone on top of the one individual `best`.
+    """New pairs, at most `count`, and known ones, each alone on top of the one individual `best`.
 
-    New ones are drawn at its correct nodes, half of them put together from ends of known ones.
+    Where many nodes are left to fall, half as many new ones are the best of those that were tried
+    `together` on one graph before.
     """
-    keys, archive = search.draw(best.correct, np.array([count]), archived=0.0), search.archive
-    if len(archive):
-        mixed = archive.recombine(count // 2, search.random, search.num_nodes)
-        known = search.random.permutation(archive.keys)[: count // 2]
-        keys = np.concatenate((keys[len(mixed) :], mixed, known))
-    keys = np.setdiff1d(keys, best.keys[0])
+    size, archive = group_size(search.settings.together, int(best.num_correct[0])), search.archive
+    keys = drawn(search, best, count if size == 1 else count // 2 * size)
+    if size > 1:
+        keys = promising(search, best, np.setdiff1d(keys, best.keys[0]), size, count // 2)
+    known = search.random.permutation(archive.keys)[: count // 2]
+    keys = np.setdiff1d(np.concatenate((keys, known)), best.keys[0])
     if search.settings.around_targets:
         keys = keys[np.isin(np.stack(np.divmod(keys, search.num_nodes)), search.nodes).any(0)]
     if search.settings.constraints.keep_last_edge:
@@ -66,21 +70,32 @@ def try_pairs(search: Evolution, best: Generation, count: int) -> Tried:
     return Tried(keys, gain, best.correct & ~after.correct)
 
 
-def contribution(search: Evolution, best: Generation) -> Counts:
-    """(flips,): nodes that become correct again when a pair of the one individual is left out."""
+def drawn(search: Evolution, best: Generation, count: int) -> Keys:
+    """`count` pairs at correct nodes, half of them put together from ends of known ones."""
+    keys = search.draw(best.correct, np.array([count]), archived=0.0)
+    if not len(search.archive):
+        return keys
+    mixed = search.archive.recombine(count // 2, search.random, search.num_nodes)
+    return np.concatenate((keys[len(mixed) :], mixed))
+
+
+def held_by(search: Evolution, best: Generation) -> tuple[NDArray[np.bool_], Counts]:
+    """(flips, nodes): who becomes correct again without a pair; (flips,): so many, net."""
     count = best.keys.shape[1]
     others = ~np.eye(count, dtype=bool)
     without = np.tile(best.keys[0], (count, 1))[others].reshape(count, count - 1)
-    return search.evaluate(without).num_correct - best.num_correct[0]
+    after = search.evaluate(without)
+    return after.correct & ~best.correct, after.num_correct - best.num_correct[0]
 
 
 def exchange(search: Evolution, best: Generation, count: int) -> Generation:
-    """Individuals made of `best` by exchanging 1, 2, 3, 5, ... of its pairs for tried ones.
+    """Individuals made of `best` by exchanging 1, 2, 3, 5, ... of its pairs for others.
 
-    As many as pay by what was measured one pair at a time; pairs act together, so all are judged.
+    As many as pay by what was measured one pair at a time, and as many as merging sets free. Pairs
+    act together, so all are judged.
     """
     better = try_pairs(search, best, count).disjoint(search.flips, search.random)
-    worth = contribution(search, best)
+    held, worth = held_by(search, best)
     order = np.argsort(worth + 0.5 * search.random.random(len(worth)), kind="stable")
     most = min(len(better.keys), len(order))
     pays = better.gain[:most] >= worth[order[:most]]
@@ -88,9 +103,22 @@ def exchange(search: Evolution, best: Generation, count: int) -> Generation:
     rows = [
         np.append(np.delete(best.keys[0], order[:k]), better.keys[:k]) for k in SWAPS if k <= most
     ]
+    if search.settings.together > 1:
+        rows += rearranged(search, best, better.keys, held, worth)
+    rows = [row for row in rows if len(np.unique(row)) == len(row)]
     if not rows:
         return best
     keys = np.stack(rows)
     if search.settings.constraints.keep_last_edge:
         keys = keys[~search.isolating(keys).any(1)]
     return search.evaluate(keys) if len(keys) else best
+
+
+def rearranged(
+    search: Evolution, best: Generation, better: Keys, held: NDArray[np.bool_], worth: Counts
+) -> list[Keys]:
+    """Lists in which 1, 2, 3, 5, ... pairs are merged with others, and `better` fill the places."""
+    merges = merged(search, best, *single_pairs(search, held, worth))
+    most = min(len(merges), len(better))
+    counts = sorted({*(k for k in SWAPS if k < most), most} - {0})
+    return [np.append(merges.made(best.keys[0], k), better[:k]) for k in counts]

@@ -9,7 +9,7 @@ from elasticgnn.nn import ElasticGNN
 from elasticgnn.problem import ElasticPenalty
 
 # For networks trained with l21: training with a concave penalty that lets go of edges costs most of
-# the accuracy (docs/attacks.md has the measurements, and what they do not show).
+# the accuracy (docs/defence_details.md has the measurements, and what they do not show).
 HARDENED = ElasticPenalty(3.0, 0.0, "mcp", 2.5)
 
 

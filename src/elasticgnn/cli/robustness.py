@@ -14,6 +14,7 @@ from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say
 
 if TYPE_CHECKING:
+    from elasticgnn.attack import EvolutionSettings
     from elasticgnn.data import NodeTask
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.nn import ModelSettings
@@ -64,6 +65,10 @@ def robustness(
     restarts: Annotated[int, typer.Option(help="of gradient attacks")] = 1,
     generations: Annotated[int, typer.Option(help="of eva, 32 children each")] = 600,
     screened: Annotated[int, typer.Option(help="of eva: pairs tried alone per round")] = 2000,
+    together: Annotated[
+        int,
+        typer.Option(help="of eva: pairs that share a graph before; 1: none, nor are any merged"),
+    ] = 16,
     targets: Annotated[int | None, typer.Option(help="local: attacked nodes (default: 30)")] = None,
     public_targets: Annotated[
         bool,
@@ -127,7 +132,10 @@ def robustness(
         targets=30 if targets is None else targets,
         public_targets=public_targets,
     )
-    plan = with_efforts(plan, restarts, block, generations, screened, flips_per_step)
+    evolution = replace(
+        plan.evolution, generations=generations, screened=screened, together=together
+    )
+    plan = with_efforts(plan, restarts, block, evolution, flips_per_step)
     plan = quick(plan, attack_epochs)
     given = read(data, edges, features, labels, data_root, layout=layout)
     task = attacked_graph(given, own=edges is not None, binary=binary)
@@ -149,15 +157,14 @@ def with_efforts(
     plan: RobustnessPlan,
     restarts: int,
     block: int,
-    generations: int,
-    screened: int,
+    evolution: EvolutionSettings,
     flips_per_step: int,
 ) -> RobustnessPlan:
     """The plan with how long each attack searches."""
     return replace(
         plan,
         gradient=replace(plan.gradient, restarts=restarts, block_size=block),
-        evolution=replace(plan.evolution, generations=generations, screened=screened),
+        evolution=evolution,
         metattack=replace(plan.metattack, flips_per_step=flips_per_step),
     )
 
