@@ -30,9 +30,10 @@ def several_threads(monkeypatch, restore_threads):
 def scarce_memory(monkeypatch):
     """The loops get memory for what they save twice, and then no more."""
     real, calls = saved_rows.fresh, []
-    monkeypatch.setattr(saved_rows, "SMALLEST", 0)  # a block for each question
+    monkeypatch.setattr(saved_rows, "SMALLEST", 1)  # a block for each question
     monkeypatch.setattr(saved_rows, "LARGEST", 1)
     monkeypatch.setattr(saved_rows, "CAN_LEND", False)
+    monkeypatch.setattr(saved_rows.SavedRows, "pool", saved_rows.BlockPool())  # none of before
 
     def fresh(count):
         calls.append(count)

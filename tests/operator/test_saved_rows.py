@@ -85,11 +85,49 @@ def test_no_more_is_kept_than_may_be(monkeypatch):
     assert pool.count_bytes() == 3 * saved_rows.LARGEST
 
 
-def test_small_blocks_go_back_to_the_system():
-    gradient_of_few = SavedRows(10, 100)
-    assert gradient_of_few.blocks[0].pages is None
-    del gradient_of_few
+def small_call():
+    """Asks for more than its first block holds when nothing is known of it."""
+    rows = SavedRows(10, 100)
+    for count in (70_000, 150_000, 300_000):
+        rows.more(count)
+    return rows
+
+
+def test_a_second_small_call_takes_one_block_and_a_third_no_new_one(made):
+    small_call()
+    assert len(made) == 4
+    assert len(small_call().blocks) == 1
+    made.clear()
+    assert len(small_call().blocks) == 1
+    assert made == []
+
+
+def test_small_blocks_are_few_and_are_not_lent():
+    rows = [small_call() for _ in range(3)]
+    assert all(block.pages is None for row in rows for block in row.blocks)
+    del rows
     assert pool.count_bytes() == 0
+    assert len(pool.small) == saved_rows.SMALL_BLOCKS
+
+
+def test_a_small_block_in_use_is_not_handed_out_again():
+    small_call()
+    first, second = small_call(), small_call()
+    assert first.blocks[0].address != second.blocks[0].address
+
+
+def test_what_small_calls_used_is_not_remembered_without_end():
+    for marks in range(1, 2 * saved_rows.SMALL_CALLS):
+        SavedRows(1, marks)
+    assert 0 < len(pool.expected) <= saved_rows.SMALL_CALLS
+
+
+def test_a_small_call_that_grows_large_goes_on_in_larger_blocks():
+    small_call()
+    rows = small_call()
+    places = [rows.more(LARGE), rows.more(1000)]
+    assert len(rows.blocks) >= 2
+    assert len(set(places)) == 2
 
 
 @pytest.fixture

@@ -149,7 +149,7 @@ def make_request(
         edge_penalty,
         penalty.concavity or 0.0,
         steps,
-        _needed_gradients(x, weight, *sizes, edge_strength),
+        _needed_gradients(x, weight, *_tensors(penalty), edge_strength),
         options.memory,
         options.implementation,
         _is_watched(x),
@@ -195,6 +195,12 @@ def _require_kernels(x: Tensor, edge_penalty: EdgePenalty) -> None:
             "implementation must be 'reference' or 'auto' where elasticgnn was installed without "
             "its compiled kernels, got 'fused'"
         )
+
+
+def _tensors(penalty: ElasticPenalty) -> list[Tensor]:
+    """Its strengths that may ask for a gradient: step sizes ask for one where these do."""
+    strengths = (penalty.lambda1, penalty.lambda2)
+    return [strength for strength in strengths if isinstance(strength, Tensor)]
 
 
 def _needed_gradients(x: Tensor, *others: Tensor | None) -> str:

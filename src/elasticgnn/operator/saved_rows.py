@@ -1,8 +1,8 @@
 """Memory for the active rows that the compiled loops save for the gradient.
 
-It comes in blocks. Large ones are kept from call to call: fresh memory comes from the system page
-by page, each of them cleared, which can cost as much as the steps (benchmarks/bench_saved_rows.py).
-Meanwhile they are lent to the system, which takes their pages back when memory is short.
+It comes in blocks, which are kept from call to call: fresh memory comes from the system page by
+page, each of them cleared, which can cost as much as the steps (benchmarks/bench_saved_rows.py).
+Large ones are meanwhile lent to the system, which takes their pages back when memory is short.
 """
 
 import mmap
@@ -17,7 +17,8 @@ from elasticgnn.kernels import native
 
 loops: Any = native  # not None where rows are saved
 SMALLEST, LARGEST = 1 << 16, 1 << 23  # bytes of a block; each is twice the one before
-LARGE = 1 << 20  # bytes, from which on a block is kept
+LARGE = 1 << 20  # bytes, from which on a block is lent
+SMALL_BLOCKS, SMALL_CALLS = 4, 64  # that are kept, and whose sizes are remembered
 ALIGNMENT = 64  # bytes, a line of the cache: no two threads write to one
 CAN_LEND = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")  # Linux
 
@@ -81,7 +82,7 @@ def _advise(pages: mmap.mmap, advice: int) -> bool:
 
 
 class BlockPool:
-    """Large blocks in no use, by their size.
+    """Blocks in no use: large ones by their size, and a few small ones.
 
     Lists give and take whole entries, so that threads need no lock; one could be held by the very
     thread that the collection of garbage brings here again.
@@ -89,17 +90,24 @@ class BlockPool:
 
     def __init__(self) -> None:
         self.free: dict[int, list[Block]] = {}
+        self.small: list[Block] = []
         self.most = 0  # bytes of large blocks that one call used since `clear`
+        self.expected: dict[tuple[int, int], int] = {}  # bytes of small calls, by their tables
 
     def take(self, size: int) -> Block:
-        """A free block of this size, or a new one."""
+        """A kept block of this size, or a new one; instead of a small one a larger one will do."""
         try:
-            return self.free[size].pop()
+            block = (self.small if size < LARGE else self.free[size]).pop()
         except (KeyError, IndexError):
             return Block(size)
+        return block if block.size >= size else Block(size)
 
     def give(self, blocks: list[Block]) -> None:
-        """Takes those that can be lent, as far as there is room."""
+        """Keep some small ones, and those that can be lent, as far as there is room."""
+        for block in blocks:
+            if block.size < LARGE and len(self.small) < SMALL_BLOCKS:
+                block.used = 0
+                self.small.append(block)
         large = [block for block in blocks if block.pages is not None]
         if not large:
             return
@@ -116,7 +124,13 @@ class BlockPool:
 
     def clear(self) -> None:
         """Give all of it back to the system."""
-        self.free, self.most = {}, 0
+        self.free, self.small, self.most, self.expected = {}, [], 0, {}
+
+    def remember(self, tables: tuple[int, int], used: int) -> None:
+        """What a call with such tables used: the next one begins with a block of that size."""
+        if len(self.expected) >= SMALL_CALLS:
+            self.expected = {}
+        self.expected[tables] = -(-used // SMALLEST) * SMALLEST
 
 
 pool = BlockPool()
@@ -133,12 +147,16 @@ class SavedRows:
     def __init__(self, pointers: int, marks: int, limit: int | None = None) -> None:
         self.blocks: list[Block] = []
         self.lock = Lock()  # any thread of the loops may ask
+        self.tables = (pointers, marks)
         size = 8 * pointers + marks
         self.room = None if limit is None else limit - size
         first = self._take(size)
         self.addresses = (first, first + 8 * pointers)
 
     def __del__(self) -> None:
+        used = sum(block.used for block in self.blocks)
+        if used < LARGE - SMALLEST:
+            self.pool.remember(self.tables, used)
         self.pool.give(self.blocks)
 
     def more(self, count: int) -> int:
@@ -161,4 +179,6 @@ class SavedRows:
     def _next_size(self, count: int) -> int:
         """Bytes of the next block: small calls take little, large ones find blocks that fit."""
         usual = min(SMALLEST << len(self.blocks), LARGEST)
+        if not self.blocks:
+            usual = self.pool.expected.get(self.tables, usual)
         return usual if count <= usual else -(-count // LARGEST) * LARGEST
