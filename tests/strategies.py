@@ -54,3 +54,15 @@ def random_graph(
     if weighted:
         weight = 0.5 + torch.rand(index.shape[1], generator=generator, dtype=torch.float64)
     return Graph.from_edge_index(index, num_nodes, weight, undirected=True, **options)
+
+
+def hub_graph(nodes: int = 600, edges: int = 4000, *, weighted: bool = False) -> Graph:
+    """Numbers of edges fall off as a power, and hubs stand anywhere."""
+    generator = torch.Generator().manual_seed(0)
+    share = torch.arange(1, nodes + 1).pow(-1.0)[torch.randperm(nodes, generator=generator)]
+    ends = torch.multinomial(share, 2 * edges, replacement=True, generator=generator)
+    index = torch.unique(ends.view(2, -1).sort(0).values, dim=1)
+    graph = Graph.from_edge_index(index, nodes, undirected=True)
+    if not weighted:
+        return graph
+    return graph.with_weight(0.5 + torch.rand(graph.num_edges, generator=generator).double())

@@ -11,4 +11,6 @@ ONE_TILE_EDGES = 20_000  # below, wide rows need one tile: threads would not pay
 MOST_BLOCKS = 16  # of nodes, whose edges are cut into tiles
 EDGES_PER_VISIT = 8  # that must pay for one more visit of a node's rows
 WIDE_EDGES_PER_NODE = 8  # from which on rows of 9 to 16 floats are left to the wide loops
+HUB_SKEW = 4  # mean square over squared mean of degrees, from which on wide rows take hubs last
+FAR_SHARE = 16  # unless half of the edges lead to nodes nearer than this part of all
 SOLVER_ONE_THREAD = 50_000  # values of flow below which a second thread costs more than it brings

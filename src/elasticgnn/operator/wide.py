@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.degree_order import OrderedGraph, order_hubs
 from elasticgnn.graph.edge_tiles import EdgeTiles
 from elasticgnn.graph.once import once_if_fixed
 from elasticgnn.kernels import native
@@ -63,7 +64,8 @@ def propagate_active(request: Request, limit: int | None = None) -> Tensor:
 
 
 def _route(request: Request, limit: int | None = None) -> "_Wide":
-    x, graph = request.x, request.graph
+    x, ordered = request.x, _order(request)
+    graph = request.graph if ordered is None else ordered.graph
     slots, tiles = graph._slots, graph._edge_tiles()
     weight, scale = (in_memory(table.detach()) for table in graph._cast(x.dtype))
     tables = (slots.start, slots.column, slots.edge, weight, scale)
@@ -73,7 +75,14 @@ def _route(request: Request, limit: int | None = None) -> "_Wide":
     shape = (len(x), graph.num_edges, 1, x.shape[-1])
     options = (form_number(request.edge_penalty), request.steps)
     places = (*tiles[:4], *_weights(graph, x.dtype))
-    return _Wide(shape, tables, settings, options, tiles, places, limit)
+    return _Wide(shape, tables, settings, options, tiles, places, ordered, limit)
+
+
+def _order(request: Request) -> OrderedGraph | None:
+    """The graph with its hubs last, if it has any and the rows of its nodes fill a core's cache."""
+    x = request.x
+    is_large = 2 * x.numel() * x.element_size() > loops.tuning.cache_bytes
+    return order_hubs(request.graph) if is_large else None
 
 
 @once_if_fixed
@@ -101,6 +110,7 @@ class _Wide(NamedTuple):
     options: tuple[int, int]  # form of the projection, steps
     tiles: EdgeTiles
     places: tuple[Tensor, ...]  # the tables of the tiles, and the weights in their order
+    ordered: OrderedGraph | None  # whose nodes the tables have; None: the given graph's
     limit: int | None
 
     @property
@@ -115,9 +125,17 @@ class _Wide(NamedTuple):
         return len(self.tiles.first_tile) - 1, addresses(self.places)
 
     def run(self, x: Tensor, out: Tensor, saved: tuple[int, int], more: Any) -> None:
-        rows = (x.data_ptr(), out.data_ptr())
-        call = kernel("wide_forward", x.dtype)
-        call(*self.arguments(), *rows, self.tile_tables(), saved, more)
+        self._call("wide_forward", x, out, saved, more)
+
+    def _call(self, name: str, given: Tensor, result: Tensor, *rest: Any) -> None:
+        """One direction, with rows in the order of the tables."""
+        rows, moved = given, result
+        if self.ordered is not None:
+            rows, moved = self.ordered.rows(given), torch.empty_like(result)
+        places = (rows.data_ptr(), moved.data_ptr())
+        kernel(name, given.dtype)(*self.arguments(), *places, self.tile_tables(), *rest)
+        if self.ordered is not None:
+            self.ordered.hand_back(moved, result)
 
     def forward(self, x: Tensor, out: Tensor) -> SavedRows:
         # where the active rows of each chunk begin, and which edges are active
@@ -127,9 +145,7 @@ class _Wide(NamedTuple):
         return saved
 
     def backward(self, grad: Tensor, grad_x: Tensor, saved: SavedRows) -> None:
-        rows = (grad.data_ptr(), grad_x.data_ptr())
-        call = kernel("wide_backward", grad.dtype)
-        call(*self.arguments(), *rows, self.tile_tables(), saved.addresses)
+        self._call("wide_backward", grad, grad_x, saved.addresses)
 
 
 def addresses(tensors: tuple[Tensor, ...]) -> tuple[int, ...]:
