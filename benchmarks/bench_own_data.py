@@ -32,6 +32,7 @@ from elasticgnn.training.prediction.conformal import conformal_sets, threshold
 from elasticgnn.training.splits.selection import selection_split
 from elasticgnn.training.tuning import Leaderboard, tune
 from elasticgnn.training.tuning.closed_form import (
+    PROPAGATION,
     closed_form_candidates,
     fit_closed_form,
     number_candidates,
@@ -67,7 +68,9 @@ def rivals(task: NodeTask, metric: str, away: torch.Tensor) -> dict[str, float]:
     evaluation = Evaluation(ready, metric, 0)
     found = {}
     for candidate in closed_form_candidates(has_features=True):
-        if candidate.gain == 10.0 and candidate.settings.lambda2 != 1.0:
+        if candidate.family == PROPAGATION:
+            candidate = replace(candidate, shrinkage=0.001)  # nearly no prior, as is common
+        if candidate.family not in found or candidate.settings.lambda2 == 9.0:
             model = fit_closed_form(candidate, evaluation.task_of(candidate), task.labelled)
             predicted = evaluation.probability(candidate, model, away)
             found[candidate.family] = predicted

@@ -1,4 +1,4 @@
-"""The table of docs/data.md about own data, from its record: prints Markdown.
+"""The table of docs/own_data_measured.md, from its record: prints Markdown.
 
 python benchmarks/own_data_table.py [benchmarks/results/own_data.json]
 """
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 RECORD = Path(__file__).parent / "results" / "own_data.json"
-HEAD = ("data", "metric", "winner", "tuned", "said", "best rival", "calibration error")
-HEAD += ("sets for 90 %",)
+HEAD = ("data", "metric", "winner", "tuned", "printed interval", "best rival")
+HEAD += ("calibration error", "sets for 90 %")
 
 
 def cells(row: dict[str, Any]) -> list[str]:

@@ -76,6 +76,7 @@ def test_explain_prints_and_draws_what_moved_a_node(made):
             ("explain", "m.safetensors", "nobody"),
             r"node must be an id of .* \('acc\d+', .*, got 'nobody'",
         ),
+        (("explain", "m.safetensors", "ACC0100"), r"got 'ACC0100' \(there is 'acc0100'\)"),
         (("explain", "m.safetensors", "acc0100", "--plot", "x.txt"), "plot must end in one of"),
         (("report", "m.safetensors", "--quick"), "--quick must be given for a page about studies"),
         (("report", "m.safetensors", "--plot", "x.txt"), "plot must end in one of"),

@@ -106,8 +106,9 @@ def test_forgotten_features_are_asked_for(files, capsys):
 
 
 def test_a_file_in_place_of_a_data_set_is_refused_with_its_option(capsys):
-    assert run("train", "e.csv") == 2
-    assert "use --edges e.csv" in capsys.readouterr().err
+    for more in ((), ("--features", "f.csv", "--labels", "l.csv")):
+        assert run("train", "e.csv", *more) == 2
+        assert "use --edges e.csv" in capsys.readouterr().err
 
 
 def test_inspect_drops_edges_without_labels_and_keeps_weights(files, capsys):

@@ -143,6 +143,6 @@ def test_numbers_that_neighbours_decide_are_found_by_ridge_on_hops():
     evaluation = Evaluation(ready, "r2", 0, unit)
     candidates = number_candidates(has_features=True, hops=2)
     found = evaluation.measure(candidates, division.folds, 1.0)
-    score = {(o.candidate.family, o.candidate.hops, o.candidate.gain): o.mean for o in found}
+    score = {(o.candidate.family, o.candidate.hops, o.candidate.shrinkage): o.mean for o in found}
     assert score["ridge on hops", 2, 1.0] > 0.95
     assert score["ridge", 0, 1.0] < 0.5

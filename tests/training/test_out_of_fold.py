@@ -40,7 +40,7 @@ def weakly_joined(seed, n=3000, classes=8, known=900):
 
 def loud_propagation():
     candidates = closed_form_candidates(has_features=False)
-    return next(c for c in candidates if c.family == PROPAGATION and c.gain == 30.0)
+    return next(c for c in candidates if c.family == PROPAGATION and c.shrinkage == 0.1)
 
 
 def regression_on_features():
@@ -76,7 +76,7 @@ def excess(message, truth):
 
 
 def test_sets_and_probabilities_are_true_of_the_saved_model_over_many_draws():
-    """Labels that training lacks make label propagation less sure: the folds lack 40 % of them."""
+    """The folds lack 40 % of the labels: what they propagate is right less often, and as sure."""
     found, on_folds = [], []
     for seed in range(6):
         task, y = weakly_joined(seed)
@@ -86,7 +86,7 @@ def test_sets_and_probabilities_are_true_of_the_saved_model_over_many_draws():
     coverage, surer = np.mean(found, axis=0)
     assert coverage == pytest.approx(0.9, abs=0.015)
     assert abs(surer) < 0.02
-    assert np.mean(on_folds, axis=0)[1] > 0.03  # what it would be by the folds
+    assert np.mean(on_folds, axis=0)[1] < -0.03  # what it would be by the folds
 
 
 @pytest.mark.parametrize(

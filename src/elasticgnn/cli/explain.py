@@ -84,12 +84,16 @@ def explanation_of(
 
 def number_of(task: NodeTask, name: str) -> int:
     """The number of the node with this id."""
+    from elasticgnn.data.own.spelling import otherwise_written
     from elasticgnn.training.model.known_columns import node_names
 
     names = node_names(task)
     if name not in names:
         some = ", ".join(map(repr, names[:3]))
-        raise ValueError(f"node must be an id of the edges or features ({some}, ...), got {name!r}")
+        raise ValueError(
+            f"node must be an id of the edges or features ({some}, ...), got {name!r}"
+            + otherwise_written(name, list(names))
+        )
     return names.index(name)
 
 

@@ -12,6 +12,29 @@ Advance = Callable[[int, float], None]
 
 
 @contextmanager
+def waiting_line(
+    what: str, seconds: float, *, shown: bool = True
+) -> Iterator[Callable[[str], None]]:
+    """A line on stderr while something takes about `seconds`: a function that says how it goes."""
+    with optional_imports():
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    hidden = not shown or not console.is_terminal
+    about = f"of about {seconds:.0f} s" if seconds < 100 else f"of about {seconds / 60:.3g} min"
+    columns = (
+        SpinnerColumn(),
+        TextColumn(what),
+        TimeElapsedColumn(),
+        TextColumn(f"{about}{{task.fields[news]}}"),
+    )
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+        line = progress.add_task(what, total=None, news="")
+        yield lambda news: progress.update(line, news=f", {news}")
+
+
+@contextmanager
 def progress_bar(what: str, total: int, *, shown: bool = True) -> Iterator[Advance]:
     """A function of (units done since its last call, mean validation accuracy so far)."""
     with optional_imports():

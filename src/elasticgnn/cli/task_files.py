@@ -43,10 +43,12 @@ def read(
     from elasticgnn.data.own.layout import USUAL
 
     if edges is None:
+        if Path(data).suffix or Path(data).is_file():  # `predict` takes edges so, `train` does not
+            raise ValueError(f"data must be the name of a data set, got a file: use --edges {data}")
         if features is not None or labels is not None:
             raise ValueError("--edges must be given with --features or --labels, got none")
         refuse_layout(layout, data)
-        if Path(data).suffix or Path(data).exists():
+        if Path(data).exists():
             raise ValueError(f"data must be the name of a data set, got a file: use --edges {data}")
         return load(data, root=data_root)
     task = read_task(edges, features, labels, target=target, layout=layout or USUAL)

@@ -12,6 +12,8 @@ from elasticgnn.cli.say import say
 from elasticgnn.cli.train_report import Places, none_for_nan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from elasticgnn.data import NodeTask
     from elasticgnn.training.tuning import Entry, Estimate, Leaderboard, Splitting
 
@@ -31,8 +33,6 @@ class TuneRequest:
 
 def train_tuned(task: NodeTask, asked: TuneRequest, places: Places) -> None:
     """Compares models on `task`, prints the leaderboard, and writes the winner."""
-    from elasticgnn.training.tuning import tune
-
     output, page = places.output, places.page
     left_behind = None if output is None else output.with_name(f"{output.name}.tuning")
     if left_behind is not None and left_behind.exists():
@@ -40,15 +40,7 @@ def train_tuned(task: NodeTask, asked: TuneRequest, places: Places) -> None:
     if not places.as_json:  # before the minutes of work: columns may have been misread
         for note in task.notes:
             say(f"note: {note}")
-    board = tune(
-        task,
-        minutes=asked.minutes,
-        metric=asked.metric,
-        seed=asked.seed,
-        splitting=asked.splitting,
-        balanced=asked.balanced,
-        checkpoint=left_behind,
-    )
+    board = compared(task, asked, left_behind, shown=not places.as_json)
     written = places.write(board.winner, task)
     if places.as_json:
         about = {"data": task.name, "notes": list(task.notes), "saved": None, **written}
@@ -61,6 +53,30 @@ def train_tuned(task: NodeTask, asked: TuneRequest, places: Places) -> None:
         say(f"saved {called(board.entries[0])}, trained on {nodes}, as {output}")
     if page is not None:
         say(f"wrote the page about it to {page}")
+
+
+def compared(
+    task: NodeTask, asked: TuneRequest, checkpoint: Path | None, *, shown: bool
+) -> Leaderboard:
+    """The leaderboard of `task`; a line on the terminal says how far the comparison is."""
+    from elasticgnn.cli.progress import waiting_line
+    from elasticgnn.training.tuning import tune
+    from elasticgnn.training.tuning.tune import metric_of
+
+    metric = metric_of(task, asked.metric)
+    told = shown_as(metric)
+    # held-out refits may take half of the time on top
+    with waiting_line("comparing models", 90 * asked.minutes, shown=shown) as say_how:
+        return tune(
+            task,
+            minutes=asked.minutes,
+            metric=asked.metric,
+            seed=asked.seed,
+            splitting=asked.splitting,
+            balanced=asked.balanced,
+            progress=lambda _, best: say_how(f"best {metric} so far {told(best)}"),
+            checkpoint=checkpoint,
+        )
 
 
 def summary_lines(board: Leaderboard) -> list[str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-SIZES = ("num_features", "members", "hops")
+SIZES = ("num_features", "members", "hops", "averages_labels")
 LISTS = ("class_names", "nodes", "feature_names", "categories")
 
 

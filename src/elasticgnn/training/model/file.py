@@ -19,6 +19,7 @@ from elasticgnn.training.model.preparation import Preparation
 from elasticgnn.training.model.trained_model import TrainedModel
 from elasticgnn.training.wrappers.ensemble import construct_members, count_members
 from elasticgnn.training.wrappers.hops import count_hops
+from elasticgnn.training.wrappers.label_average import averages_labels
 from elasticgnn.versions import package_versions
 
 FORMAT = "elasticgnn model 2"
@@ -54,6 +55,7 @@ def model_bytes(trained: TrainedModel) -> bytes:
         "unit": trained.unit,
         "members": count_members(trained.model),
         "hops": count_hops(trained.model),
+        "averages_labels": int(averages_labels(trained.model)),
         "facts": trained.facts,
         "versions": package_versions(PACKAGES),
     }
@@ -83,6 +85,7 @@ def check_described(trained: TrainedModel) -> None:
         count_members(trained.model),
         trained.unit is not None,
         count_hops(trained.model),
+        averages_labels(trained.model),
     )
     other = shape.first_difference(trained.model.state_dict())
     if other is not None:
@@ -100,11 +103,18 @@ class Shape:
     members: int
     of_numbers: bool
     hops: int = 0
+    averages: bool = False
 
     def build(self) -> nn.Module:
         """A model of this shape; its weights are drawn from torch's global state."""
         sizes = self.num_features, self.num_outputs, self.members
-        return construct_members(self.settings, *sizes, of_numbers=self.of_numbers, hops=self.hops)
+        return construct_members(
+            self.settings,
+            *sizes,
+            of_numbers=self.of_numbers,
+            hops=self.hops,
+            averages=self.averages,
+        )
 
     def first_difference(self, state: State) -> str | None:
         """The first tensor that would be made otherwise than it is in `state`."""
@@ -145,7 +155,8 @@ def described_model(about: dict[str, Any], state: State) -> TrainedModel:
     unit = None if unit is None else (float(unit[0]), float(unit[1]))
     outputs, members = len(names) if unit is None else 1, int(about.get("members", 1))
     hops = int(about.get("hops", 0))
-    shape = Shape(settings, num_features, outputs, members, unit is not None, hops)
+    averages = bool(about.get("averages_labels", 0))
+    shape = Shape(settings, num_features, outputs, members, unit is not None, hops, averages)
     check_state(shape, state)
     with torch.random.fork_rng(devices=[]):  # weights are drawn, and then replaced
         model = shape.build()

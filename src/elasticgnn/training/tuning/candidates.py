@@ -16,15 +16,16 @@ STRENGTHS = ((1.0, 1.0), (3.0, 3.0), (1.0, 0.0), (3.0, 0.0), (0.3, 3.0), (0.3, 0
 class Candidate:
     """One family of models with its settings.
 
-    by_id: features are stand-ins, one column per node; gain: of label propagation; hops: how far
-    away the nodes are whose mean features stand beside a node's own.
+    by_id: features are stand-ins, one column per node; shrinkage: weight of the
+    prior of label averages, weight decay of ridge regression; hops: how far away the nodes are
+    whose mean features stand beside a node's own.
     """
 
     family: str
     settings: ModelSettings
     plan: TrainingPlan = field(default=PLAN)
     by_id: bool = False
-    gain: float = 10.0
+    shrinkage: float = 1.0
     hops: int = 0
 
     @property

@@ -13,9 +13,10 @@ from elasticgnn.data import NodeTask
 from elasticgnn.data.task import feature_rows
 from elasticgnn.extras import optional_imports
 from elasticgnn.features import SparseFeatures
-from elasticgnn.nn import ModelSettings
+from elasticgnn.nn import ModelSettings, build_model
 from elasticgnn.training.make_model import make_model
 from elasticgnn.training.tuning.candidates import Candidate
+from elasticgnn.training.wrappers.label_average import LabelAverage
 
 LOGISTIC = "logistic regression"
 LOGISTIC_HOPS = "logistic regression on hops"
@@ -25,35 +26,39 @@ RIDGE_HOPS = "ridge on hops"
 NEIGHBOURS = "neighbour average"
 CLOSED_FORM = (LOGISTIC, LOGISTIC_HOPS, PROPAGATION, RIDGE, RIDGE_HOPS, NEIGHBOURS)
 RIDGES = (1.0, 100.0)  # weight decay of ridge regression
+# weight of the known labels' mean, 1: as much as arrives on average; few labels of many classes
+# need a prior to be calibrated, numbers do better with nearly none
+PRIORS = {PROPAGATION: (0.1, 0.3, 1.0), NEIGHBOURS: (0.01, 0.1, 1.0)}
 MOST_ROWS = 20_000  # nodes that logistic regression looks at
 UNSEEN = -20.0  # logit of a class without a training node
 
 
 def closed_form_candidates(*, has_features: bool, hops: int = 0) -> list[Candidate]:
-    """Logistic regression, also on hops, and label propagation at a few reaches and gains."""
+    """Logistic regression, also on hops, and label propagation at a few reaches and priors."""
     linear = ModelSettings("mlp", num_layers=1, dropout=0.0)
-    steps = ModelSettings(num_layers=1, dropout=0.0, lambda1=0.0)
     found = [Candidate(LOGISTIC, linear)] if has_features else []
     found += [Candidate(LOGISTIC_HOPS, linear, hops=reach) for reach in range(1, hops + 1)]
-    for lambda2 in (1.0, 9.0):
-        for gain in (3.0, 10.0, 30.0):
-            settings = replace(steps, lambda2=lambda2)
-            found.append(Candidate(PROPAGATION, settings, by_id=True, gain=gain))
-    return found
+    return found + label_averages(PROPAGATION)
 
 
 def number_candidates(*, has_features: bool, hops: int = 0) -> list[Candidate]:
     """Ridge regression, also on hops, and averages of the neighbours' numbers."""
     linear = ModelSettings("mlp", num_layers=1, dropout=0.0)
-    steps = ModelSettings(num_layers=1, dropout=0.0, lambda1=0.0)
-    found = [Candidate(RIDGE, linear, gain=decay) for decay in RIDGES] if has_features else []
+    found = [Candidate(RIDGE, linear, shrinkage=decay) for decay in RIDGES] if has_features else []
     for reach in range(1, hops + 1):
-        found += [Candidate(RIDGE_HOPS, linear, gain=decay, hops=reach) for decay in RIDGES]
-    for lambda2 in (1.0, 9.0):
-        for gain in (0.5, 1.0, 2.0):
-            settings = replace(steps, lambda2=lambda2)
-            found.append(Candidate(NEIGHBOURS, settings, by_id=True, gain=gain))
-    return found
+        found += [Candidate(RIDGE_HOPS, linear, shrinkage=decay, hops=reach) for decay in RIDGES]
+    return found + label_averages(NEIGHBOURS)
+
+
+def label_averages(family: str) -> list[Candidate]:
+    """Averages of known labels near by and farther away, with weak and strong priors."""
+    near = ModelSettings(num_layers=1, dropout=0.0, lambda1=0.0, lambda2=1.0, steps=10)
+    far = replace(near, lambda2=9.0, steps=30)
+    return [
+        Candidate(family, settings, by_id=True, shrinkage=prior)
+        for settings in (near, far)
+        for prior in PRIORS[family]
+    ]
 
 
 def is_closed_form(candidate: Candidate) -> bool:
@@ -67,9 +72,7 @@ def fit_closed_form(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.M
         return logistic(candidate.settings, task, train)
     if candidate.family in (RIDGE, RIDGE_HOPS):
         return ridge(candidate, task, train)
-    if candidate.family == NEIGHBOURS:
-        return neighbour_average(candidate, task, train)
-    return propagation(candidate, task, train)
+    return label_average(candidate, task, train)
 
 
 def logistic(settings: ModelSettings, task: NodeTask, train: Tensor) -> nn.Module:
@@ -104,7 +107,7 @@ def ridge(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.Module:
     rows = train[torch.linspace(0, len(train) - 1, min(len(train), MOST_ROWS)).long()]
     features = feature_rows(task.features, rows)
     x = features.to_scipy() if isinstance(features, SparseFeatures) else features.numpy()
-    regression = Ridge(candidate.gain).fit(x, task.values[rows].numpy())
+    regression = Ridge(candidate.shrinkage).fit(x, task.values[rows].numpy())
     model = make_model(candidate.settings, task, torch.Generator())
     with torch.no_grad():
         parts = dict(model.named_parameters())
@@ -113,30 +116,26 @@ def ridge(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.Module:
     return model.eval()
 
 
-def neighbour_average(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.Module:
-    """Each training node says its number, the others 0, the mean of all.
-
-    What arrives shrinks with the share of nodes that say something: the gain is for all of them
-    and grows as they become fewer, else that of the folds would be too large for all known nodes.
-    """
-    assert task.values is not None
-    model = make_model(candidate.settings, task, torch.Generator())
-    gain = candidate.gain * task.num_nodes / max(len(train), 1)
+def label_average(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.Module:
+    """Each training node says its class, or its number, and that it is known."""
+    outputs = label_columns(task, train)
+    generator = torch.Generator()
+    inner = build_model(candidate.settings, task.num_features, outputs.shape[1] + 1, generator)
     with torch.no_grad():
-        parts = dict(model.named_parameters())
+        parts = dict(inner.named_parameters())
         parts["backbone.first.weight"].zero_()
-        parts["backbone.first.weight"][train, 0] = gain * task.values[train].float()
+        parts["backbone.first.weight"][train, :-1] = outputs
+        parts["backbone.first.weight"][train, -1] = 1.0
         parts["backbone.first.bias"].zero_()
-    return model.eval()
+    # of every node's answer so much arrives on average
+    weight = candidate.shrinkage * max(len(train), 1) / task.num_nodes
+    return LabelAverage(
+        inner, outputs.mean(0), torch.tensor(weight), of_numbers=task.values is not None
+    ).eval()
 
 
-def propagation(candidate: Candidate, task: NodeTask, train: Tensor) -> nn.Module:
-    """Each training node says its class, `gain` times as loud as the log shares of the classes."""
-    model = make_model(candidate.settings, task, torch.Generator())
-    share = torch.bincount(task.labels[train], minlength=task.num_classes) / len(train)
-    with torch.no_grad():
-        parts = dict(model.named_parameters())
-        parts["backbone.first.weight"].zero_()
-        parts["backbone.first.weight"][train, task.labels[train]] = candidate.gain
-        parts["backbone.first.bias"].copy_(share.clamp(min=1e-9).log())
-    return model.eval()
+def label_columns(task: NodeTask, train: Tensor) -> Tensor:
+    """1 for the class of a node and 0 for the others (k, classes), or its number (k, 1)."""
+    if task.values is not None:
+        return task.values[train].float()[:, None]
+    return nn.functional.one_hot(task.labels[train], task.num_classes).float()

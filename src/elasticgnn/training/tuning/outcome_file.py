@@ -79,7 +79,7 @@ def outcome_of(part: dict[str, Any], nodes: Any, probability: Any) -> Outcome:
         ModelSettings(**words["settings"]),
         TrainingPlan(**words["plan"]),
         words["by_id"],
-        words["gain"],
+        words["shrinkage"],
         words.get("hops", 0),
     )
     scores, curves = tuple(part["scores"]), tuple(part["curves"])

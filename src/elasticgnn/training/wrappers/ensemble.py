@@ -13,6 +13,7 @@ from elasticgnn.features.dropout import DropoutNoise
 from elasticgnn.nn import ModelSettings
 from elasticgnn.nn.build import construct
 from elasticgnn.training.wrappers.hops import OnHops, hop_width, without_hops
+from elasticgnn.training.wrappers.label_average import blank_average
 
 
 class Ensemble(nn.Module):
@@ -59,8 +60,12 @@ def construct_members(
     *,
     of_numbers: bool,
     hops: int = 0,
+    averages: bool = False,
 ) -> nn.Module:
     """The model of `settings`, or an ensemble of so many; weights from torch's global state."""
+    if averages:
+        inner = construct(settings, num_features, num_outputs + 1)
+        return blank_average(inner, num_outputs, of_numbers=of_numbers)
     width = hop_width(num_features, hops) if hops else num_features
     built = [construct(settings, width, num_outputs) for _ in range(members)]
     model = built[0] if members == 1 else Ensemble(built, of_numbers=of_numbers)
