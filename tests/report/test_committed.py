@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from elasticgnn.experiment import load_spec, spec_names
+from elasticgnn.experiment import Cell, load_spec, read_result, spec_names
 from elasticgnn.experiment.search import drawn
 from elasticgnn.experiment.spec_file import SPECS
 from elasticgnn.report import build_table
@@ -205,7 +205,20 @@ def test_the_page_says_what_divided_rows_change_in_table_1():
     lines = section_of("table1").splitlines()
     differing = [line for line in lines if re.match(r"\* [a-z]+, ", line)]
     within = [line for line in differing if re.search("By experiment: rows .*, within[;.]", line)]
-    assert len(differing) == len(within) == 7
+    assert [line.partition(":")[0] for line in differing if line not in within] == [
+        "* cora, ChebNet"
+    ]
+    assert len(within) == 7
+    assert f"finds {mean_test('table1/cora-0-cheb.json'):.1f} and the paper has 76.3" in text
+
+
+def test_every_model_has_the_whole_grid_on_cora():
+    spec = load_spec("table1")
+    for model in spec.models:
+        result = read_result(ROOT / "results", spec, Cell("cora", 0.0, model.name))
+        assert result.search == "grid"
+        assert len(result.candidates) == len(model.settings)
+        assert {candidate.runs for candidate in result.candidates} == {10}
 
 
 def section_of(study):
