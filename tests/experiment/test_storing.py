@@ -35,7 +35,7 @@ CELL = Cell("cora", 0.05, "l21+l2")
 def made_up_result():
     setting = Setting(lambda2=float("inf"), lambda1=0.0)
     runs = tuple(made_up_record(run, test=0.7 + run / 100) for run in range(3))
-    candidates = (Candidate(setting, 3, 0.8, 0.71), Candidate(Setting(), 3, 0.7, 0.72))
+    candidates = (Candidate(setting, 3, 0.8, 0.71, 2.5), Candidate(Setting(), 3, 0.7, 0.72))
     return CellResult(
         "table2", CELL, SPEC.protocol, "grid", setting, runs, candidates, ({"a": "b"},)
     )

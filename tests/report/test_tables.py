@@ -15,8 +15,9 @@ from elasticgnn.experiment.spec import Remark
 from elasticgnn.report import build_table
 from elasticgnn.report.blocks import markers, with_blocks
 from elasticgnn.report.export import export_study
-from elasticgnn.report.publish import publish, searched_text, summary_text
+from elasticgnn.report.publish import publish, summary_text
 from elasticgnn.report.render import matrix, print_table, to_csv, to_latex, to_markdown, to_rows
+from elasticgnn.report.searched import searched_text
 from elasticgnn.report.statistics import word
 from elasticgnn.report.table import Table, are_comparable, build_entry, paired_runs
 from made_up_records import made_up_record
@@ -294,5 +295,23 @@ def test_a_search_of_another_space_is_told_apart(results):
     timed = [replace(run, processor_seconds=1800.0) for run in entry.result.runs]
     retimed = replace(entry, result=replace(changed, runs=tuple(timed)))
     other = replace(table, spec=small, entries=(retimed,))
-    expected = "Together 10 trainings, at the seconds above 5.0 processor hours for 10 of them."
-    assert expected in searched_text([other])
+    text = searched_text([other])
+    assert "grid, 1, 10, 1800.0 s each" in text
+    assert "Measured: 0.0 processor hours for 0; at the seconds of one: 5.0 for 10; not kn" in text
+
+
+def test_a_search_whose_trainings_were_all_measured_says_what_it_took(results):
+    spec = load_spec("table1")
+    entry = build_table(spec, results).entry("cora", 0.0, "gat")
+    settings = spec.model("gat").settings[:2]
+    whole = tuple(Candidate(setting, 3, 0.8, 0.7, 1800.0) for setting in settings)
+    table = build_table(spec.restricted(("cora",), ("gat",)), results)
+
+    def text_of(candidates):
+        result = replace(entry.result, candidates=candidates)
+        return searched_text([replace(table, entries=(replace(entry, result=result),))])
+
+    assert "grid, 2, 6, 3600 s" in text_of(whole)
+    assert "6 trainings. Measured: 1.0 processor hours for 6;" in text_of(whole)
+    part = (whole[0], replace(whole[1], processor_seconds=None))
+    assert "Measured: 0.0 processor hours for 0;" in text_of(part)

@@ -274,7 +274,9 @@ def cell_result(
 
 
 def candidate(setting: Setting, records: Records) -> Candidate:
-    """A setting with its mean validation and test value."""
+    """A setting with its mean validation and test value and the processor time of its runs."""
     runs = list(records[setting].values())
     val, test = fmean(run.val for run in runs), fmean(run.test for run in runs)
-    return Candidate(setting, len(runs), round(val, 6), round(test, 6))
+    times = [run.processor_seconds for run in runs if run.processor_seconds is not None]
+    seconds = round(sum(times), 3) if len(times) == len(runs) else None
+    return Candidate(setting, len(runs), round(val, 6), round(test, 6), seconds)

@@ -17,16 +17,18 @@ from elasticgnn.experiment.spec import Protocol, StudySpec
 from elasticgnn.files import write_whole
 
 FORMAT = 1
+CANDIDATE_NUMBERS = ("runs", "val", "test", "processor_seconds")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A setting that the search tried: mean accuracies (shares) over its runs."""
+    """A setting that the search tried: mean accuracies (shares) over its runs, and their cost."""
 
     setting: Setting
     runs: int
     val: float
     test: float
+    processor_seconds: float | None = None  # of all its runs; the first results do not say it
 
 
 @dataclass(frozen=True)
@@ -92,14 +94,16 @@ class CellResult:
 
 def candidate_row(candidate: Candidate) -> dict[str, Any]:
     """A candidate as one flat row."""
-    numbers = {"runs": candidate.runs, "val": candidate.val, "test": candidate.test}
-    return {**candidate.setting.to_json(), **numbers}
+    numbers = {name: getattr(candidate, name) for name in CANDIDATE_NUMBERS}
+    known = {name: value for name, value in numbers.items() if value is not None}
+    return {**candidate.setting.to_json(), **known}
 
 
 def read_candidate(row: Mapping[str, Any]) -> Candidate:
     """The candidate of a row that `candidate_row` made."""
-    setting = {name: value for name, value in row.items() if name not in ("runs", "val", "test")}
-    return Candidate(Setting.from_json(setting), row["runs"], row["val"], row["test"])
+    setting = {name: value for name, value in row.items() if name not in CANDIDATE_NUMBERS}
+    numbers = {name: row[name] for name in CANDIDATE_NUMBERS if name in row}
+    return Candidate(Setting.from_json(setting), **numbers)
 
 
 def result_path(folder: Path, spec: StudySpec, cell: Cell) -> Path:

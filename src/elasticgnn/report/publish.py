@@ -25,6 +25,7 @@ from elasticgnn.report.render import (
     to_latex,
     to_markdown,
 )
+from elasticgnn.report.searched import searched_text
 from elasticgnn.report.table import Entry, Table
 
 
@@ -99,65 +100,6 @@ def claims_text(judged: Sequence[Judgement]) -> str:
 def verdicts_text(tables: Sequence[Table], judged: Sequence[Judgement], folder: Path) -> str:
     """The sentences, then every study with its matrix and the cells that differ."""
     return "\n\n".join([claims_text(judged), *(study_text(table, folder) for table in tables)])
-
-
-def searched_text(tables: Sequence[Table]) -> str:
-    """Table 1's searches: a row per data set, a column per model."""
-    table = next((table for table in tables if table.spec.name == "table1"), None)
-    if table is None:
-        return "Nothing yet."
-    searched = [entry for entry in table.entries if is_searched(entry)]
-    lines = [["data set", *(model.title for model in table.spec.models)]]
-    for dataset in table.spec.datasets:
-        cells = [table.entry(dataset, 0.0, model.name) for model in table.spec.models]
-        lines.append([dataset, *(searched_cell(table, entry) for entry in cells)])
-    count = f"{len(searched)} of {len(table.entries)} cells"
-    legend = "search, settings tried, trainings, processor seconds of one (of the selected setting)"
-    return "\n\n".join([f"{count}: {legend}.", markdown_lines(lines), searched_cost(table)])
-
-
-def is_searched(entry: Entry) -> bool:
-    """Whether the cell's setting was searched for."""
-    return entry.result is not None and entry.result.search != "fixed"
-
-
-def searched_cell(table: Table, entry: Entry) -> str:
-    """A cell's search, settings and trainings, and processor time where it was measured."""
-    if entry.result is None or not is_searched(entry):
-        return "–"
-    tried = entry.result.candidates
-    trainings = sum(candidate.runs for candidate in tried)
-    mean = mean_seconds(entry)
-    each = "" if mean is None else f", {mean:.1f} s"
-    space, rule = len(table.spec.model(entry.cell.model).settings), entry.result.rule
-    settings = str(len(tried))
-    if rule is not None and len(tried) < space:
-        settings = f"{len(tried)} of {space}"
-    other = "" if table.is_of_its_space(entry) else "; not of the study's present space"
-    return f"{entry.result.search}, {settings}, {trainings}{each}{other}"
-
-
-def mean_seconds(entry: Entry) -> float | None:
-    """Processor time of a run of the selected setting, None where it was not measured."""
-    assert entry.result is not None
-    times = [run.processor_seconds for run in entry.result.runs]
-    known = [seconds for seconds in times if seconds is not None]
-    return sum(known) / len(known) if known else None
-
-
-def searched_cost(table: Table) -> str:
-    """Trainings of all searches, and processor hours if every training took the mean above."""
-    searched = [entry for entry in table.entries if is_searched(entry)]
-    trainings, seconds, unknown = 0, 0.0, 0
-    for entry in searched:
-        assert entry.result is not None
-        own = sum(candidate.runs for candidate in entry.result.candidates)
-        mean = mean_seconds(entry)
-        trainings += own
-        seconds += 0.0 if mean is None else own * mean
-        unknown += own if mean is None else 0
-    hours = f"{seconds / 3600:.1f} processor hours for {trainings - unknown} of them"
-    return f"Together {trainings} trainings, at the seconds above {hours}."
 
 
 def study_text(table: Table, folder: Path) -> str:
