@@ -16,6 +16,7 @@ from elasticgnn.solver.methods.choice import Choice
 from elasticgnn.solver.methods.outcome import Outcome
 from elasticgnn.solver.pieces.flatten import component_means
 from elasticgnn.solver.problem.instance import build_instance
+from elasticgnn.solver.problem.node_terms import Bounds
 from elasticgnn.solver.problem.units import prepare
 from marks import needs_kernels
 from solver_signals import chain, random_graph, steps
@@ -62,18 +63,22 @@ def test_verification_goes_on_where_it_was_stopped(verify_certificate, tmp_path,
 @pytest.mark.parametrize("norm", ["l1", "l21"])
 @pytest.mark.parametrize("lambda2", [0.0, 0.7])
 @pytest.mark.parametrize("normalization", ["degree", "none"])
-def test_compiled_gap_equals_its_definition(norm, lambda2, normalization):
+@pytest.mark.parametrize("missing", [(), (0, 7, 20)])
+def test_compiled_gap_equals_its_definition(norm, lambda2, normalization, missing):
     graph = random_graph(3, 40, normalization)
     rng = np.random.default_rng(5)
     x = torch.from_numpy(rng.normal(size=(40, 3)))
-    instance = build_instance(x, graph, ElasticPenalty(0.4, lambda2, norm), None, 0)
+    weight = torch.ones(40)
+    weight[list(missing)] = 0.0
+    instance = build_instance(x, graph, ElasticPenalty(0.4, lambda2, norm), weight, 0)
     signal = rng.normal(size=(40, 3))
     flow = project_flow(instance, rng.normal(size=(graph.num_edges, 3)))
-    expected = measure(instance, signal, flow)
+    box, scale = Bounds(np.full((40, 3), -9.0), np.full((40, 3), 9.0)), instance.scale[:, None]
+    expected = measure(instance, signal, flow, box)
     scaled = native.build_scaled(instance)
     _, flux = scaled.signal_of(flow, scaled.center, scaled.stiff)
-    pair = signal * instance.scale[:, None], flux
-    found = native.measure_scaled(scaled, instance.missing, pair, None)
+    box = Bounds(box.low * scale, box.high * scale)
+    found = native.measure_scaled(scaled, instance.missing, (signal * scale, flux), box)
     np.testing.assert_allclose(found.gap, expected.gap, rtol=1e-12)
     np.testing.assert_allclose(found.objective, expected.objective, rtol=1e-12)
     # the two count roundings in slightly different units, but of the same size

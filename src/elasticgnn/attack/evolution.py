@@ -87,8 +87,7 @@ class AttackProblem:
 class Evolution:
     """One attack: `start` draws or takes over a population, `step` makes the next one.
 
-    `archive` holds pairs that hit something when they were tried alone; `evaluations` counts the
-    graphs judged.
+    `archive` holds pairs that hit something when they were tried alone.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class Evolution:
         self.edges = np.sort(tail * np.int64(self.num_nodes) + head)
         self.degree = np.bincount(np.concatenate((tail, head)), minlength=self.num_nodes)
         self.nodes, self.labels = problem.nodes.numpy(), problem.labels.numpy()
-        self.archive, self.evaluations = Archive(), 0
+        self.archive = Archive()
         self.untouched = self.evaluate(np.zeros((1, 0), np.int64))
         self.clean = self.untouched.correct[0]
 
@@ -234,7 +233,6 @@ class Evolution:
 
     def evaluate(self, keys: Keys) -> Generation:
         """The individuals with what they leave."""
-        self.evaluations += len(keys)
         lists = FlipLists.from_keys(torch.from_numpy(keys), self.num_nodes)
         label = self.problem.predict(lists)[:, self.problem.nodes].numpy()
         return Generation(keys, label == self.labels[self.nodes])

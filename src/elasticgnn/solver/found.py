@@ -13,12 +13,11 @@ from elasticgnn.solver.ascent.backends import PlainCertificate
 from elasticgnn.solver.certificate.measure import Measure, Verdict, project_flow
 from elasticgnn.solver.certificate.missing import order_zero_bounds
 from elasticgnn.solver.certificate.products import ExactProducts, Products
-from elasticgnn.solver.derivative.implicit import Optimum
 from elasticgnn.solver.losses import Squared
 from elasticgnn.solver.methods.choice import Choice
 from elasticgnn.solver.methods.outcome import Outcome
 from elasticgnn.solver.pieces.flatten import component_means
-from elasticgnn.solver.problem.instance import Instance
+from elasticgnn.solver.problem.instance import Array, Instance
 from elasticgnn.solver.problem.units import Prepared
 from elasticgnn.solver.solution import Solution
 
@@ -40,19 +39,17 @@ class Found:
         return self.measure.verdict(self.rtol)
 
     @cached_property
-    def optimum(self) -> Optimum:
-        """Signal and flow in the user's units."""
+    def optimum(self) -> tuple[Array, Array]:
+        """Signal (n, d) and flow (r, d) in the user's units."""
         units = self.prepared.units
         signal = self.prepared.within_bounds(units.signal_out(self.outcome.signal))
-        flow = units.flow_out(self.outcome.flow)
-        return Optimum(self.prepared.original, signal, flow)
+        return signal, units.flow_out(self.outcome.flow)
 
     def solution(self, value: Tensor) -> Solution:
         """The record for users; `value` is the signal in the shape of x."""
-        optimum, units = self.optimum, self.prepared.units
-        instance = optimum.instance
+        units, instance = self.prepared.units, self.prepared.original
         weight = instance.row_weight[:, None]
-        dual = optimum.flow / (np.where(weight > 0, weight, np.inf) * instance.channel_factor)
+        dual = self.optimum[1] / (np.where(weight > 0, weight, np.inf) * instance.channel_factor)
         strong = instance.terms is None or isinstance(instance.terms.loss, Squared)
         if instance.unobserved.any():
             empty = torch.from_numpy(instance.unobserved).reshape(value.shape)

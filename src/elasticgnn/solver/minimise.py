@@ -85,7 +85,7 @@ def minimise(
         callback("minimise", found.outcome.steps, {"relative_gap": found.measure.relative_gap})
     if any(_asks_for_gradient(one) for one in (x, penalty.lambda1, penalty.lambda2)):
         _check_differentiable(boundary, extras)
-    value = attach_gradient(x, graph, penalty, found.optimum)
+    value = attach_gradient(x, graph, penalty, prepared.original, found.optimum)
     return found.solution(value)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from elasticgnn.kernels import native
 from elasticgnn.kernels.tuning import SOLVER_ONE_THREAD
 from elasticgnn.solver.ascent.threads import ThreadChoice
-from elasticgnn.solver.certificate.measure import EPS, Measure, bounded_measure
+from elasticgnn.solver.certificate.measure import EPS, Measure, bounded_measure, missing_terms
 from elasticgnn.solver.problem.instance import Array, Instance
 from elasticgnn.solver.problem.mesh import Mesh, loops
 from elasticgnn.solver.problem.node_terms import Bounds
@@ -155,12 +155,8 @@ def measure_scaled(
     if not len(missing):
         return known
     assert bounds is not None
-    divergence, rows = flux.divergence[missing], signal[missing]
-    low, high = bounds.low[missing], bounds.high[missing]
-    far = np.where(divergence > 0, low, high)
-    extra = float(((rows - far) * divergence).sum())
+    extra, reach = missing_terms(signal[missing], flux.divergence[missing], bounds.at(missing))
     edges = (np.diff(scaled.mesh.leave) + np.diff(scaled.mesh.enter))[missing] + 4
-    reach = np.abs(rows) + np.maximum(np.abs(low), np.abs(high))
     largest = np.abs(flux.flow).max(initial=0.0)
     noise = EPS * float((reach * (edges**2 * largest)[:, None]).sum())
     return bounded_measure(known.objective, known.gap + extra + noise, known.rounding + noise)

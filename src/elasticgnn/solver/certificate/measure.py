@@ -137,13 +137,19 @@ def _node_terms(
     rounding = float((inverse * (np.abs(residual) * noise + noise**2)).sum())
     if len(instance.missing):
         assert bounds is not None
-        left, low, high = divergence[missing], bounds.low[missing], bounds.high[missing]
-        far = np.where(left > 0, low, high)
-        gap += float(((signal[missing] - far) * left).sum())
-        reach = np.abs(signal[missing]) + np.maximum(np.abs(low), np.abs(high))
+        left = divergence[missing]
+        extra, reach = missing_terms(signal[missing], left, bounds.at(missing))
+        gap += extra
         rounding += float((reach * (noise[missing] + 4 * EPS * np.abs(left))).sum())
     data = float((weight * (signal - instance.x) ** 2).sum() / 2)
     return data, gap, rounding
+
+
+def missing_terms(signal: Array, divergence: Array, box: Bounds) -> tuple[float, Array]:
+    """What nodes without data add to the gap, and how much an error of K'V at each would."""
+    far = np.where(divergence > 0, box.low, box.high)
+    reach = np.abs(signal) + np.maximum(np.abs(box.low), np.abs(box.high))
+    return float(((signal - far) * divergence).sum()), reach
 
 
 def lengths(instance: Instance, rows: Array) -> Array:

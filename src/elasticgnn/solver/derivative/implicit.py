@@ -29,15 +29,6 @@ FREE_SHARE = 1e-6  # of the signal's spread: smaller differences count as zero
 
 
 @dataclass(frozen=True)
-class Optimum:
-    """A solved problem: what the backward pass starts from."""
-
-    instance: Instance
-    signal: Array  # F (n, d)
-    flow: Array  # V (r, d)
-
-
-@dataclass(frozen=True)
 class _Stationary:
     """An optimum with its rows split: which Lagrangian it makes stationary."""
 
@@ -91,17 +82,26 @@ def _inner(left: tuple[Tensor, ...], right: tuple[Tensor, ...]) -> Tensor:
     return torch.stack([(a * b).sum() for a, b in zip(left, right, strict=True)]).sum()
 
 
-def attach_gradient(x: Tensor, graph: Graph, penalty: ElasticPenalty, optimum: Optimum) -> Tensor:
-    """F shaped like x; carries gradients if x, a lambda or the weights ask for one."""
+def attach_gradient(
+    x: Tensor,
+    graph: Graph,
+    penalty: ElasticPenalty,
+    instance: Instance,
+    optimum: tuple[Array, Array],
+) -> Tensor:
+    """F shaped like x; carries gradients if x, a lambda or the weights ask for one.
+
+    `optimum` is F (n, d) and V (r, d) of the instance.
+    """
     strengths = [
         torch.as_tensor(value, dtype=torch.float64) for value in (penalty.lambda1, penalty.lambda2)
     ]
-    value = torch.from_numpy(optimum.signal).reshape(x.shape)
+    value = torch.from_numpy(optimum[0]).reshape(x.shape)
     inputs = (x, *strengths, graph.weight)
     if not torch.is_grad_enabled() or not any(t.requires_grad for t in inputs):
         return value
     apply: Any = _Minimiser.apply  # torch gives it no types
-    attached: Tensor = apply(*(t.double() for t in inputs), optimum)[0]
+    attached: Tensor = apply(*(t.double() for t in inputs), instance, optimum)[0]
     return attached.reshape(x.shape)
 
 
@@ -110,24 +110,24 @@ class _Minimiser(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, Tensor]:
-        *data, optimum = inputs
-        state = torch.from_numpy(optimum.signal).clone(), torch.from_numpy(optimum.flow).clone()
-        ctx.save_for_backward(*data, *state)
-        ctx.optimum = optimum
+        *data, instance, optimum = inputs
+        signal, flow = (torch.from_numpy(part).clone() for part in optimum)
+        ctx.save_for_backward(*data, signal, flow)
+        ctx.instance, ctx.found = instance, optimum[0]
         ctx.set_materialize_grads(False)
-        return state
+        return signal, flow
 
     @staticmethod
     def backward(ctx: Any, *cotangent: Tensor | None) -> tuple[Tensor | None, ...]:
         *data, signal, flow = ctx.saved_tensors
-        stationary, state = _polished(ctx.optimum, (signal, flow))
+        stationary, state = _polished(ctx.instance, ctx.found, (signal, flow))
         given = tuple(
             torch.zeros_like(s) if c is None else c for c, s in zip(cotangent, state, strict=True)
         )
         apply: Any = _AdjointState.apply
         adjoint = apply(stationary, *given, *state, *data)
         parts = torch.func.grad(stationary.pairing, argnums=2)(adjoint, state, tuple(data))
-        return *(-part for part in parts), None
+        return *(-part for part in parts), None, None
 
 
 class _AdjointState(torch.autograd.Function):
@@ -152,12 +152,11 @@ class _AdjointState(torch.autograd.Function):
 
 
 def _polished(
-    optimum: Optimum, state: tuple[Tensor, Tensor]
+    instance: Instance, found: Array, state: tuple[Tensor, Tensor]
 ) -> tuple[_Stationary, tuple[Tensor, ...]]:
-    """The Lagrangian at the optimum, and the state moved onto it to the last digits."""
-    instance = optimum.instance
-    rows = split_rows(instance, optimum.signal, FREE_SHARE)
-    better = polish(instance, rows, optimum.signal)
+    """The Lagrangian at the signal that was found, and the state moved to its last digits."""
+    rows = split_rows(instance, found, FREE_SHARE)
+    better = polish(instance, rows, found)
     if better is None:
         return _Stationary(instance, rows), state
     rows = replace(rows, delta=np.asarray(instance.operator @ better[0]))

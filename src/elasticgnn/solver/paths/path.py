@@ -98,7 +98,7 @@ def minimise_path(
         problems[value] = prepared.with_lambda1(value)
     found = _solve_all(problems, rtol)
     solutions = {
-        value: one.solution(torch.from_numpy(one.optimum.signal).reshape(x.shape))
+        value: one.solution(torch.from_numpy(one.optimum[0]).reshape(x.shape))
         for value, one in found.items()
     }
     return Path(tuple(values), tuple(solutions[value] for value in values))

@@ -8,6 +8,7 @@ box that is known to hold an optimum, which makes it finite and the bound no les
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elasticgnn.solver.losses import Array, Loss
 
@@ -20,6 +21,10 @@ class Bounds:
 
     low: Array
     high: Array
+
+    def at(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> "Bounds":
+        """The box of some nodes, or of some entries."""
+        return Bounds(self.low[places], self.high[places])
 
 
 @dataclass(frozen=True)
