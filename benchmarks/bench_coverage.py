@@ -14,7 +14,7 @@ the same chance, without anything that a model could do wrong.
     python benchmarks/bench_coverage.py cora --draws 12 --minutes 0.4 --output FILE
 
 measures the whole path instead, search included: what `tune` saves after so many minutes of
-processor time of one thread, and the coverage that it said itself.
+processor time of one thread, and the coverage that it claims.
 """
 
 import argparse

@@ -62,7 +62,7 @@ def run(folder: Path, epochs: int) -> dict[str, float | str]:
         "peak megabytes": round(after.ru_maxrss / 1024),
         "cores": len(os.sched_getaffinity(0)),
         "load average": round(os.getloadavg()[0], 1),
-        "said": next((line for line in lines if "accuracy" in line), lines[-1]),
+        "printed": next((line for line in lines if "accuracy" in line), lines[-1]),
     }
 
 

@@ -201,7 +201,7 @@ def main() -> None:
         low, high = row["estimate"][1:]
         print(
             f"{row['data']:32} {row['metric']:8} {row['winner']:20} {100 * row['tuned']:5.1f} "
-            f"(said {100 * low:.1f} to {100 * high:.1f}: {row['inside']}); best rival "
+            f"(predicted {100 * low:.1f} to {100 * high:.1f}: {row['inside']}); best rival "
             f"{row['best rival']} {100 * row['rivals'][row['best rival']]:5.1f}; calibration "
             f"{100 * row['calibration error']:.1f}, coverage {100 * row['coverage of 90 %']:.1f}, "
             f"{row['seconds']:.0f} s",

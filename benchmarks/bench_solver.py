@@ -91,7 +91,7 @@ def ask(name: str, side: int, channels: int, lambda1s: list[float], limit: float
     return answers
 
 
-def bench(names: list[str], sides: list[int], limit: float) -> list[Record]:
+def measure_all(names: list[str], sides: list[int], limit: float) -> list[Record]:
     records: list[Record] = []
     too_slow: set[tuple[str, int]] = set()
     for side in sides:
@@ -106,7 +106,7 @@ def bench(names: list[str], sides: list[int], limit: float) -> list[Record]:
                 answers = ask(name, side, channels, lambda1s, limit)
                 for lambda1, answer in zip(lambda1s, answers, strict=False):
                     case = {"name": name, "side": side, "channels": channels, "lambda1": lambda1}
-                    records.append(case | judged(answer, lower[lambda1]))
+                    records.append(case | with_gap(answer, lower[lambda1]))
                     print(line(records[-1]), flush=True)
                 if "failure" in answers[0]:
                     too_slow.add((name, channels))
@@ -123,7 +123,7 @@ def left_out() -> list[Record]:
     ]
 
 
-def judged(answer: Record, lower: float) -> Record:
+def with_gap(answer: Record, lower: float) -> Record:
     """The answer with the gap that it really reached."""
     if "failure" in answer:
         return answer
@@ -212,7 +212,7 @@ def bench_rivals(names: list[str], sides: list[int], limit: float) -> Record:
     begin, about, skipped = time.perf_counter(), machine(), left_out()
     for one in skipped:
         print(f"{one['name']} is not asked for d={one['channels']}: {one['reason']}")
-    records = bench(names, sides, limit)
+    records = measure_all(names, sides, limit)
     about["seconds_in_all"] = time.perf_counter() - begin
     return {"machine": about, "limit": limit, "not_asked": skipped, "records": records}
 

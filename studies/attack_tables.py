@@ -13,7 +13,7 @@ from typing import Any
 
 from comparison_tables import by_attack, by_protocol, costs, stored, worst
 from rung import RATES, STATES
-from rung_gamma import chosen, standing, stands
+from rung_gamma import chosen, is_right, shares_right
 
 RECORDS = Path(__file__).parent.parent / "results" / "attacks"
 
@@ -105,9 +105,9 @@ def rung_causes(found: list[dict[str, Any]]) -> str:
             cells = ["root of the root" if one["double_root"] else "root", one["way"], name]
             rows = one["rows"]
             cells.append(percent(fmean(row["backbone"] for row in rows)))
-            cells.append(percent(fmean(stands(row, 0) for row in rows)))
+            cells.append(percent(fmean(is_right(row, 0) for row in rows)))
             for rate in RATES:
-                left = [stands(row, rounded(rate * row["degree"])) for row in rows]
+                left = [is_right(row, rounded(rate * row["degree"])) for row in rows]
                 cells.append(percent(fmean(left)))
             body.append(cells)
     head = ["reading of z", "gradient", "budget rounded", "backbone without edges", "clean"]
@@ -119,7 +119,7 @@ def rung_gamma(found: list[dict[str, Any]]) -> str:
     for one in found:
         if one["state"] == STATES[0]:
             cells = [one["model"], "1", percent(one["clean"])]
-            body.append([*cells, *map(percent, standing(one))])
+            body.append([*cells, *map(percent, shares_right(one))])
     picked = chosen(found)
     for splits in (1, len(STATES)):
         means = []
@@ -128,7 +128,7 @@ def rung_gamma(found: list[dict[str, Any]]) -> str:
                 one for one in found if one["model"] == name and one["state"] in STATES[:splits]
             ]
             assert len(mine) == splits
-            means.append(percent(fmean(standing(one)[column] for one in mine)))
+            means.append(percent(fmean(shares_right(one)[column] for one in mine)))
         body.append(["of RUNG the best on split 1, column by column", str(splits), "-", *means])
     head = ["network", "splits", "clean, all test nodes", "clean, targets"]
     return table([*head, *(f"{100 * rate:g} %" for rate in RATES)], body)
@@ -162,7 +162,7 @@ def eva_default(rows: list[dict[str, Any]]) -> str:
 
 
 def inductive_causes(rows: list[dict[str, Any]]) -> str:
-    names = ("validation", "test", "test, no lean", "said frequent", "attacked")
+    names = ("validation", "test", "test, no lean", "predicted frequent", "attacked")
     names += ("attacked, no lean",)
     head = ["model, epoch kept by", "dropout", "epochs", "validation", "test", "test, no lean"]
     head += ["given the frequent class", "PRBCD, 25 %", "PRBCD, 25 %, no lean"]

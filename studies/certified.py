@@ -70,16 +70,16 @@ def measure(samples: int, targets: int, votes: int) -> dict[str, Any]:
     nodes = np.random.default_rng(SEED).permutation(test)[:targets]
     ranked = np.argsort(-counted, axis=1, kind="stable")
     attacked, broken = [float((known.label[nodes] == labels[nodes]).mean())], 0
-    standing = {int(n): bool(known.label[n] == labels[n]) for n in nodes}
+    right = {int(n): bool(known.label[n] == labels[n]) for n in nodes}
     for radius in RADII[1:]:
         holds = known.holds(radius, 0)
-        for node in standing:
+        for node in right:
             pairs = helpers(task, model, node, int(ranked[node, 1]), radius)
             other = task.with_graph(task.graph.with_edges_flipped(pairs))
             kind = voted(other, model, node, votes)
             broken += bool(holds[node] and kind != known.label[node])
-            standing[node] &= kind == labels[node]
-        attacked.append(float(np.mean(list(standing.values()))))
+            right[node] &= kind == labels[node]
+        attacked.append(float(np.mean(list(right.values()))))
     return {
         "data": DATA,
         "samples": samples,

@@ -44,8 +44,8 @@ def trained(task: NodeTask, split: Split, seed: int) -> ElasticGNN:
     return model.eval()
 
 
-def distilled(task: NodeTask, said: Tensor, dropout: float, seed: int) -> Tensor:
-    """Logits (n, c) of a perceptron fitted to the chances `said`."""
+def distilled(task: NodeTask, target: Tensor, dropout: float, seed: int) -> Tensor:
+    """Logits (n, c) of a perceptron fitted to the probabilities `target` (n, c)."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         student = MLP(task.num_features, 64, task.num_classes, dropout=dropout)
@@ -54,7 +54,7 @@ def distilled(task: NodeTask, said: Tensor, dropout: float, seed: int) -> Tensor
         student.train()
         adam.zero_grad()
         guess = student(task.features, noise=DropoutNoise(seed, epoch))
-        torch.autograd.backward(cross_entropy(guess, said))
+        torch.autograd.backward(cross_entropy(guess, target))
         adam.step()
     return student.eval()(task.features).detach()
 
@@ -62,14 +62,14 @@ def distilled(task: NodeTask, said: Tensor, dropout: float, seed: int) -> Tensor
 def measure(
     protocol: str, seen: NodeTask, task: NodeTask, split: Split, rate: float, seed: int
 ) -> dict[str, Any]:
-    """One row: trained on `seen`, judged on the test nodes of `task`."""
+    """One row: trained on `seen`, measured on the test nodes of `task`."""
     model = trained(seen, split, seed)
-    said = model(seen.features, seen.graph).detach().softmax(1)
+    teacher = model(seen.features, seen.graph).detach().softmax(1)
     outputs = {
         "elastic": model(task.features, task.graph),
         "no edges": model.logits(task.features),
-        "distilled": distilled(seen, said, 0.0, seed),
-        "distilled, dropout 0.5": distilled(seen, said, 0.5, seed),
+        "distilled": distilled(seen, teacher, 0.0, seed),
+        "distilled, dropout 0.5": distilled(seen, teacher, 0.5, seed),
     }
     labels = task.labels[split.test]
     row: dict[str, Any] = {"protocol": protocol, "seed": seed, "rate": rate}

@@ -83,11 +83,11 @@ def measure(
     row |= {"epoch": epoch, "edges seen": seen.graph.num_edges, "edges": task.graph.num_edges}
     labels = task.labels[split.test]
     frequent = int(labels.mode().values)
-    said = model(task.features, task.graph).argmax(1)[split.test]
+    predicted = model(task.features, task.graph).argmax(1)[split.test]
     row |= {"validation": Victim(model, seen, split.val).accuracy(seen.graph)}
-    row |= {"test": float((said == labels).float().mean())}
+    row |= {"test": float((predicted == labels).float().mean())}
     row |= {"frequent": float((labels == frequent).float().mean())}
-    row |= {"said frequent": float((said == frequent).float().mean())}
+    row |= {"predicted frequent": float((predicted == frequent).float().mean())}
     if hit:
         row["attacked"] = attacked(model, task, split, seed)
     if isinstance(model, ElasticGNN):

@@ -90,19 +90,19 @@ def measure(task: NodeTask, state: int, root: bool, targets: int) -> dict[str, o
 def attacked(
     task: NodeTask, split: Split, model: RUNG, targets: int, state: int
 ) -> dict[str, float]:
-    """Share of targets that stand at each budget, each target under every route until it falls."""
+    """Share of targets right at each budget, each target under every route until it falls."""
     nodes = pick_targets(task, split.test, targets, torch.Generator().manual_seed(state))
     model.detached = False
-    standing = [n for n in nodes if Victim(model, task, n[None]).accuracy(task.graph) == 1]
-    found = {"clean, targets": round(len(standing) / len(nodes), 4)}
+    right = [n for n in nodes if Victim(model, task, n[None]).accuracy(task.graph) == 1]
+    found = {"clean, targets": round(len(right) / len(nodes), 4)}
     for rate in RATES:
         for way in gradient_routes(model).values():
-            standing = [
+            right = [
                 n
-                for n in standing
+                for n in right
                 if attack_targets(task, n[None], rate, "prbcd", way, model, ATTACK, 0)[0] != 0
             ]
-        found[f"{100 * rate:g} %"] = round(len(standing) / len(nodes), 4)
+        found[f"{100 * rate:g} %"] = round(len(right) / len(nodes), 4)
     return found
 
 

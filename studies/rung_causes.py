@@ -3,7 +3,7 @@
     python studies/rung_causes.py results/attacks/rung_causes.json [--targets 30]
 
 First published split. For each reading of the code (rung.py) and each network that the gradient
-goes through, the fewest flips among those tried that turn each target that was right. The table
+goes through, the fewest flips among those tried that change each target that was right. The table
 (`attack_tables.py rung_causes`) counts from them who stands under which attack and which rounding
 of the budget.
 """
@@ -63,7 +63,7 @@ def fewest_flips(
 
 
 def measure(task: NodeTask, root: bool, way: str, targets: int) -> dict[str, Any]:
-    """One reading and one way: what turns each target."""
+    """One reading and one way: what changes each target."""
     split, began = published_split(task, STATES[0]), time.process_time()
     model, _ = train(task, split, root, 0)
     nodes = pick_targets(task, split.test, targets, torch.Generator().manual_seed(STATES[0]))

@@ -6,7 +6,7 @@
 All networks on the first published split, with the targets and the attack of `rung_causes.py`
 (gradient detached, as published): RUNG in both readings with several gamma, after 300 epochs and
 after 8; beside them a GCN and RUNG's l1 form, whose published rows say whether targets and attack
-are as hard as the published ones. Of each target that was right: the fewest flips that turn it,
+are as hard as the published ones. Of each target that was right: the fewest flips that change it,
 among those that 20 to 200 % of its degree allow, rounded to the nearest and at least 1; one that
 stands at the largest of them is taken to stand at all. `--models chosen`: the networks that leave
 most at some budget on the first split, to be judged by the other splits.
@@ -64,7 +64,7 @@ def budgets(degree: int) -> list[int]:
 
 
 def measure(task: NodeTask, name: str, targets: int, state: int) -> dict[str, Any]:
-    """One network on one split: its accuracy, and what turns each target."""
+    """One network on one split: its accuracy, and what changes each target."""
     split, began = published_split(task, state), time.process_time()
     model = network(task, split, name)
     nodes = pick_targets(task, split.test, targets, torch.Generator().manual_seed(state))
@@ -74,38 +74,38 @@ def measure(task: NodeTask, name: str, targets: int, state: int) -> dict[str, An
     for node in nodes.tolist():
         right = Victim(model, task, torch.tensor([node])).accuracy(task.graph) == 1
         allowed = budgets(int(degrees[node]))
-        stands = right and fewest_flips(task, node, allowed[-1:], model, model) is None
-        fewest = fewest_flips(task, node, allowed, model, model) if right and not stands else 0
-        fewest = None if stands else fewest
+        holds = right and fewest_flips(task, node, allowed[-1:], model, model) is None
+        fewest = fewest_flips(task, node, allowed, model, model) if right and not holds else 0
+        fewest = None if holds else fewest
         rows.append({"node": node, "degree": int(degrees[node]), "fewest": fewest})
     clean = Victim(model, task, split.test).accuracy(task.graph)
     about = {"model": name, "targets": targets, "state": state, "clean": round(clean, 4)}
     return about | {"seconds": round(time.process_time() - began, 1), "rows": rows}
 
 
-def stands(row: dict[str, Any], flips: int) -> bool:
+def is_right(row: dict[str, Any], flips: int) -> bool:
     """Whether a target is right after so many flips."""
     return row["fewest"] is None or row["fewest"] > flips
 
 
-def standing(one: dict[str, Any]) -> list[float]:
-    """The share of a network's targets that stand: clean, then at each rate."""
+def shares_right(one: dict[str, Any]) -> list[float]:
+    """The share of a network's targets that are right: clean, then at each rate."""
     rows = one["rows"]
-    left = [fmean(stands(row, 0) for row in rows)]
+    left = [fmean(is_right(row, 0) for row in rows)]
     for rate in RATES:
-        left.append(fmean(stands(row, max(1, round(rate * row["degree"]))) for row in rows))
+        left.append(fmean(is_right(row, max(1, round(rate * row["degree"]))) for row in rows))
     return left
 
 
 def chosen(found: list[dict[str, Any]]) -> list[str]:
     """The RUNG that leaves most on the first split: clean, then at each rate; the first of equals.
 
-    Of networks that stand alike the one with the higher clean accuracy on all test nodes.
+    Of networks with equal shares the one with the higher clean accuracy on all test nodes.
     """
     first = [one for one in found if one["state"] == STATES[0] and one["model"].startswith(RUNG)]
     first.sort(key=lambda one: -one["clean"])
     columns = range(1 + len(RATES))
-    return [max(first, key=lambda one: standing(one)[column])["model"] for column in columns]
+    return [max(first, key=lambda one: shares_right(one)[column])["model"] for column in columns]
 
 
 def main() -> None:

@@ -98,7 +98,7 @@ def interrupted(command: Command, count: int, folder: Path, draw: random.Random)
             found["broken"] += 1
         found[state(content(output), old, whole)] += 1
         found["leftovers"] += len(names(folder) - before) + hidden(output)
-    return {**found, "said": dict(messages), "processor_seconds": round(slowest, 3)}
+    return {**found, "messages": dict(messages), "processor_seconds": round(slowest, 3)}
 
 
 def left_well(ended: Ended) -> bool:
@@ -126,7 +126,7 @@ def refused(ended: Ended, output: Path, before: str) -> dict[str, Any]:
     named = output.name in ended.errors or str(output.parent) in ended.errors
     kept = content(output) == before
     message = ended.errors.strip().replace(str(output.parent), "FOLDER")[:200]
-    return {"refused": ended.is_one_line and named, "kept": kept, "said": message}
+    return {"refused": ended.is_one_line and named, "kept": kept, "message": message}
 
 
 def on_full_disk(command: Command, folder: Path) -> dict[str, Any]:

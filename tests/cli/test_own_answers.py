@@ -87,10 +87,10 @@ def test_splits_name_nodes_by_their_ids(files, capsys):
 def test_columns_in_another_order_change_nothing(files, capsys):
     assert train(files, "-o", files / "m.safetensors") == 0
     lines = list(csv.reader((files / "features.csv").read_text().splitlines()))
-    turned = "\n".join(",".join([*reversed(row[1:]), row[0]]) for row in lines)
-    (files / "turned.csv").write_text(turned + "\n")
+    reordered = "\n".join(",".join([*reversed(row[1:]), row[0]]) for row in lines)
+    (files / "reordered.csv").write_text(reordered + "\n")
     answers = []
-    for name in ("features.csv", "turned.csv"):
+    for name in ("features.csv", "reordered.csv"):
         capsys.readouterr()
         where = (files / "m.safetensors", files / "edges.csv", "--features", files / name)
         assert run("predict", *where) == 0
@@ -141,9 +141,9 @@ def test_inspect_finds_nodes_by_id_in_edges_of_another_order(files, capsys):
     own = ("--edges", files / "edges.csv", "--labels", files / "labels.csv")
     assert run("train", *own, *QUICK, "-o", files / "m.safetensors") == 0
     header, *rows = (files / "edges.csv").read_text().splitlines()
-    (files / "turned.csv").write_text("\n".join([header, *reversed(rows)]) + "\n")
+    (files / "reordered.csv").write_text("\n".join([header, *reversed(rows)]) + "\n")
     answers = []
-    for name in ("edges.csv", "turned.csv"):
+    for name in ("edges.csv", "reordered.csv"):
         capsys.readouterr()
         assert run("inspect", files / "m.safetensors", files / name, "--json") == 0
         worst = json.loads(capsys.readouterr().out)["worst"][0]

@@ -155,7 +155,7 @@ def test_found_settings_are_trained_again_in_another_folder(app, folder, tmp_pat
 
 def test_complete_cells_without_their_storage_are_not_called_left(app, folder, tmp_path):
     options = ("--quick", "--results", folder, "--storage", tmp_path / "other.db")
-    said = invoke(app, "study", "status", "table3", *options).stdout
-    assert "4/4 cells complete" in said
-    assert "8 trainings are not in this storage, and would be made again" in said
-    assert "left" not in said
+    printed = invoke(app, "study", "status", "table3", *options).stdout
+    assert "4/4 cells complete" in printed
+    assert "8 trainings are not in this storage, and would be made again" in printed
+    assert "left" not in printed

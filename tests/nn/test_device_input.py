@@ -1,4 +1,4 @@
-"""The layer's edge lists on a device, tried with those of the CPU: looks at values are counted."""
+"""The layer's edge lists on a device, tried with those of the CPU: reads of values are counted."""
 
 import gc
 
@@ -16,7 +16,7 @@ READING, SYMMETRIZE = Reading(), Reading(directed="symmetrize")
 INDEX, WEIGHT = random_graph(20, 50, weighted=True).to_edge_index()
 
 
-class Looks:
+class ValueReads:
     """Counts what makes a host wait for a device: numbers and booleans read out of tensors."""
 
     def __init__(self, monkeypatch):
@@ -27,34 +27,34 @@ class Looks:
             monkeypatch.setattr(torch, name, self.counted(getattr(torch, name)))
 
     def counted(self, read):
-        def look(*arguments, **options):
+        def counting(*arguments, **options):
             self.count += 1
             return read(*arguments, **options)
 
-        return look
+        return counting
 
-    def taken(self, run):
+    def during(self, run):
         before = self.count
         return run(), self.count - before
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
-def test_a_call_looks_once_and_reuses_the_graph(weight, monkeypatch):
-    index, looks = INDEX.clone(), Looks(monkeypatch)
-    first, at_first = looks.taken(lambda: device_graph(index, 20, weight, READING, index))
-    again, later = looks.taken(lambda: device_graph(index, 20, weight, READING, index))
+def test_a_call_reads_values_once_and_reuses_the_graph(weight, monkeypatch):
+    index, reads = INDEX.clone(), ValueReads(monkeypatch)
+    first, at_first = reads.during(lambda: device_graph(index, 20, weight, READING, index))
+    again, later = reads.during(lambda: device_graph(index, 20, weight, READING, index))
     assert (at_first, later) == (1, 1)
     assert again is first
     assert first == Graph.from_edge_index(index, 20, weight)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_single_directions_take_one_look_too(weighted, monkeypatch):
+def test_single_directions_take_one_read_too(weighted, monkeypatch):
     index = torch.cat([INDEX[:, :60], torch.tensor([[4], [4]])], 1)
     weight = torch.linspace(0.5, 2.0, 61, dtype=torch.float64) if weighted else None
-    looks = Looks(monkeypatch)
-    first, at_first = looks.taken(lambda: device_graph(index, 20, weight, SYMMETRIZE, index))
-    again, later = looks.taken(lambda: device_graph(index, 20, weight, SYMMETRIZE, index))
+    reads = ValueReads(monkeypatch)
+    first, at_first = reads.during(lambda: device_graph(index, 20, weight, SYMMETRIZE, index))
+    again, later = reads.during(lambda: device_graph(index, 20, weight, SYMMETRIZE, index))
     assert (at_first, later) == (1, 1)
     assert again is first
     assert first == Graph.from_edge_index(index, 20, weight, directed="symmetrize")
@@ -72,9 +72,9 @@ def test_another_reading_is_another_graph():
 
 
 def test_learned_weights_look_once_per_call(monkeypatch):
-    weight, looks = WEIGHT.clone().requires_grad_(), Looks(monkeypatch)
+    weight, reads = WEIGHT.clone().requires_grad_(), ValueReads(monkeypatch)
     for _ in range(2):
-        graph, count = looks.taken(lambda: device_graph(INDEX, 20, weight, READING, INDEX))
+        graph, count = reads.during(lambda: device_graph(INDEX, 20, weight, READING, INDEX))
         assert count == 1
     graph.weight.sum().backward()
     torch.testing.assert_close(weight.grad, torch.full_like(weight, 0.5))
@@ -97,10 +97,10 @@ def test_what_changed_behind_the_back_is_seen():
 
 
 def test_strengths_look_once(monkeypatch):
-    graph, looks = Graph.from_edge_index(INDEX, 20), Looks(monkeypatch)
+    graph, reads = Graph.from_edge_index(INDEX, 20), ValueReads(monkeypatch)
     index = torch.cat([INDEX, torch.tensor([[4], [4]])], 1)
     values = torch.linspace(0, 1, index.shape[1])
-    merged, count = looks.taken(lambda: merged_values(graph, index, values, "edge_strength"))
+    merged, count = reads.during(lambda: merged_values(graph, index, values, "edge_strength"))
     assert count == 1
     count = graph.num_edges
     torch.testing.assert_close(merged, (values[:count] + values[count : 2 * count]) / 2)

@@ -53,9 +53,9 @@ def test_a_rare_class_is_found_however_few_labels_are_known(share):
     evaluation, right = Evaluation(task, "accuracy", 0), []
     for candidate in closed_form_candidates(has_features=False):
         model = fit_closed_form(candidate, task, task.labelled)
-        said = evaluation.probability(candidate, model, away)
-        right.append((said.argmax(1) == classes[away.numpy()]).mean())
-        np.testing.assert_allclose(said.sum(1), 1, atol=1e-5)
+        probability = evaluation.probability(candidate, model, away)
+        right.append((probability.argmax(1) == classes[away.numpy()]).mean())
+        np.testing.assert_allclose(probability.sum(1), 1, atol=1e-5)
     assert max(right) > 0.955
     assert min(right) > 0.9
 
@@ -79,8 +79,8 @@ def test_a_node_that_nothing_reaches_has_the_shares_of_the_known_classes():
     model = fit_closed_form(closed_form_candidates(has_features=False)[0], alone, alone.labelled)
     shares = torch.bincount(task.labels[task.labelled]) / len(task.labelled)
     unknown = (task.labels < 0).nonzero()[-1]
-    said = model(alone.features, alone.graph).softmax(1)[unknown]
-    torch.testing.assert_close(said, shares[None])
+    probability = model(alone.features, alone.graph).softmax(1)[unknown]
+    torch.testing.assert_close(probability, shares[None])
 
 
 @pytest.mark.parametrize("numbers", [False, True])

@@ -51,8 +51,8 @@ def test_unseen_words_belong_to_no_category(trained, tmp_path):
 
 
 def test_columns_in_another_order_keep_their_gaps(trained, tmp_path):
-    turned = "city,size,id\nRome,1,a\nBonn,,b\nRome,3,c\nOslo,8,d\n"
-    fed = trained.prepared(read(tmp_path, turned))
+    reordered = "city,size,id\nRome,1,a\nBonn,,b\nRome,3,c\nOslo,8,d\n"
+    fed = trained.prepared(read(tmp_path, reordered))
     assert fed.features.tolist() == trained.prepared(read(tmp_path, TRAINING)).features.tolist()
 
 

@@ -26,9 +26,9 @@ def model_of(task, facts):
 def test_roles_go_by_id_whatever_the_order(task):
     split = {"train": ["s", "u"], "val": ["v"], "test": ["w"]}
     trained = model_of(task, {"split": split, "split_by_id": True})
-    turned = replace(task, node_ids=tuple("zyxwvuts"))
+    reversed_ids = replace(task, node_ids=tuple("zyxwvuts"))
     expected = ["unknown"] * 3 + ["held out", "held out", "trained on", "unknown", "trained on"]
-    assert node_roles(trained, turned) == expected
+    assert node_roles(trained, reversed_ids) == expected
 
 
 def test_roles_by_number_are_given_for_the_same_data_only(task):

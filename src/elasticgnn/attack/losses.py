@@ -27,8 +27,8 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
 
 def masked_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """(k,) cross-entropy where the node is still classified correctly, else 0."""
-    standing = margin(logits.detach(), labels) < 0
-    return standing * cross_entropy(logits, labels)
+    correct = margin(logits.detach(), labels) < 0
+    return correct * cross_entropy(logits, labels)
 
 
 LOSSES: dict[str, NodeLoss] = {

@@ -79,8 +79,8 @@ def matchings(count: int) -> Places:
     """(count - 1, count // 2, 2): every two of an even number meet once, like in a tournament."""
     if count == 0:
         return np.zeros((0, 0, 2), np.int64)
-    turning = np.arange(1, count)
-    seats = np.stack([np.append(0, np.roll(turning, turn)) for turn in range(count - 1)])
+    others = np.arange(1, count)
+    seats = np.stack([np.append(0, np.roll(others, shift)) for shift in range(count - 1)])
     return np.stack((seats[:, : count // 2], seats[:, : count // 2 - 1 : -1]), 2)
 
 

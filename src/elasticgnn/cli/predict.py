@@ -175,7 +175,7 @@ def add_sets(
     )
     size = f"all classes, {few}" if few else sizes
     size += "" if sign == "|" else f", {sign!r} between its classes"
-    return f"sets for {100 * coverage:g} %: {size}{kept_away(trained, 'sets', 'class')}"
+    return f"sets for {100 * coverage:g} %: {size}{on_holdout(trained, 'sets', 'class')}"
 
 
 def sign_between(names: tuple[str, ...]) -> str:
@@ -187,7 +187,8 @@ def interval_words(trained: TrainedModel, coverage: float) -> str:
     """How wide the intervals are, and how often those for 90 % held the number."""
     few = too_few(trained.interval_scores, coverage)
     width = f"without end, {few}" if few else f"{trained.half_width(coverage):.4g} to either side"
-    return f"intervals for {100 * coverage:g} %: {width}{kept_away(trained, 'intervals', 'number')}"
+    measured = on_holdout(trained, "intervals", "number")
+    return f"intervals for {100 * coverage:g} %: {width}{measured}"
 
 
 def too_few(scores: list[float], coverage: float) -> str:
@@ -200,7 +201,7 @@ def too_few(scores: list[float], coverage: float) -> str:
     return f"since {len(scores)} nodes held out vouch for at most {most:.4g} %"
 
 
-def kept_away(trained: TrainedModel, what: str, held: str) -> str:
+def on_holdout(trained: TrainedModel, what: str, held: str) -> str:
     """How often sets or intervals for 90 % held what they should; older files do not say."""
     board = trained.facts.get("leaderboard")
     if not board:

@@ -64,7 +64,7 @@ def compared(
     from elasticgnn.training.tuning.tune import metric_of
 
     metric = metric_of(task, asked.metric)
-    told = shown_as(metric)
+    as_text = shown_as(metric)
     # held-out refits may take half of the time on top
     with waiting_line("comparing models", 90 * asked.minutes, shown=shown) as say_how:
         return tune(
@@ -74,7 +74,7 @@ def compared(
             seed=asked.seed,
             splitting=asked.splitting,
             balanced=asked.balanced,
-            progress=lambda _, best: say_how(f"best {metric} so far {told(best)}"),
+            progress=lambda _, best: say_how(f"best {metric} so far {as_text(best)}"),
             checkpoint=checkpoint,
         )
 
