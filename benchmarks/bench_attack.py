@@ -96,14 +96,19 @@ def time_judging(task, name: str, graphs: int = 256, rate: float = 0.05) -> dict
     return {"clock": round(graphs / min(clock)), "processor": round(graphs / min(processor))}
 
 
-def main() -> None:
+def given_options() -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default="cora")
     parser.add_argument("--flips", type=int, default=30)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--judged", type=Path)
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = given_options()
     torch.set_num_threads(arguments.threads)
     task = component_task(load(arguments.data))
     judged = {name: time_judging(task, name) for name in ("gcn", "appnp", "elastic")}

@@ -231,6 +231,20 @@ HEADER = (
 )
 
 
+def measure_rounds(
+    tables: dict[int, list[Row]], populations: dict[int, Population], seconds: float
+) -> dict[int, float]:
+    """Measures all rows, and returns the best triad of each number of threads."""
+    triads = dict.fromkeys(tables, 0.0)
+    for number in range(1, ROUNDS + 1):  # a busy minute of the host decides no row
+        for threads, rows in tables.items():
+            triads[threads] = max(triads[threads], triad_bandwidth(threads))
+            for measured in (*rows, populations[threads]):
+                measured.measure(seconds / ROUNDS)
+            print(f"round {number} of {ROUNDS}: {threads} thread(s) done", flush=True)
+    return triads
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="seconds instead of minutes")
@@ -245,13 +259,7 @@ def main() -> None:
     cases = [Peers(case) for case in (CASES[:3] if arguments.quick else CASES)]
     tables = {threads: [Row(peers, threads) for peers in cases] for threads in arguments.threads}
     populations = {threads: Population(threads) for threads in arguments.threads}
-    triads = dict.fromkeys(arguments.threads, 0.0)
-    for number in range(1, ROUNDS + 1):  # a busy minute of the host decides no row
-        for threads, rows in tables.items():
-            triads[threads] = max(triads[threads], triad_bandwidth(threads))
-            for measured in (*rows, populations[threads]):
-                measured.measure(seconds / ROUNDS)
-            print(f"round {number} of {ROUNDS}: {threads} thread(s) done", flush=True)
+    triads = measure_rounds(tables, populations, seconds)
     for threads, rows in tables.items():
         triad = triads[threads]
         print(f"\n{threads} thread(s), triad {triad / 1e9:.1f} GB/s, SIMD {native.simd}\n{HEADER}")

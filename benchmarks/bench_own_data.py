@@ -172,7 +172,8 @@ def measure_numbers(
     return Measured(score("r2", truth, ours[:, None]), others, float("nan"), float(held.mean()))
 
 
-def main() -> None:
+def given_options() -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", default=list(MAKERS))
     parser.add_argument("--minutes", type=float, default=1.0)
@@ -180,7 +181,11 @@ def main() -> None:
     parser.add_argument("--clock", choices=("wall", "processor"), default="wall")
     parser.add_argument("--again", action="store_true", help="measure rows that are there again")
     parser.add_argument("--output", type=Path, default=None, help="JSON file")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = given_options()
     if options.clock == "processor":
         torch.set_num_threads(1)
         time.perf_counter = time.process_time  # the clock of every search and training

@@ -153,7 +153,8 @@ def machine() -> Record:
     }
 
 
-def main() -> None:
+def given_options() -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=1_000_000, help="number of nodes")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds per solve of a rival")
@@ -165,7 +166,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "results" / "solver.json")
     parser.add_argument("--figure", type=Path, default=ROOT.parent / "docs/figures/solver.png")
     parser.add_argument("--case", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = given_options()
     if options.case:
         for record in run_cases(**json.loads(options.case)):
             print(json.dumps(record), flush=True)

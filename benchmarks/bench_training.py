@@ -160,13 +160,18 @@ def physics_memory(root: str | None) -> None:
     print(json.dumps({"peak_mb": peak, "seconds_per_epoch": history.seconds / 3}))
 
 
-def main() -> None:
+def given_options() -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--data-root", default=None)
     parser.add_argument("--output", type=Path, default=None, help="JSON file")
     parser.add_argument("--physics", action="store_true", help="only the memory on Physics")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = given_options()
     warnings.filterwarnings("ignore", message="Sparse")
     if options.physics:
         return physics_memory(options.data_root)

@@ -62,7 +62,8 @@ def extend(
     return metattack(task, split, AttackBudget(rate=rate), settings, generator, after=flips)
 
 
-def main() -> None:
+def given_options() -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path)
     parser.add_argument("--seed", type=int, default=0)
@@ -73,7 +74,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="added to the seeds of the tries")
     parser.add_argument("--log", type=Path)
     parser.add_argument("--scales", default="0.3,0.5", help="of the initial weights, in turn")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = given_options()
     scales = given.scales.split(",")
     task = component_task(load("cora", normalize_features=False))
     split = fixed_or_drawn(task, torch.Generator().manual_seed(given.seed))

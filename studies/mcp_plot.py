@@ -22,6 +22,12 @@ def name_of(row: dict) -> str:
     return f"{family} ({', '.join(f'{number:g}' for number in numbers)})"
 
 
+def style_of(number: int) -> dict[str, str]:
+    """Colour and marker of the line with this number."""
+    shift = number + number // len(COLOURS)
+    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[shift % len(MARKERS)]}
+
+
 def main() -> None:
     source, output = map(Path, sys.argv[1:])
     rows = json.loads(source.read_text())
@@ -45,11 +51,7 @@ def main() -> None:
         print(f"| {name} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
         line = "--" if name in edgeless else "-" if number < len(COLOURS) else ":"
         x = [0.0, *(100 * rate for rate in rates)]
-        style = {
-            "color": COLOURS[number % len(COLOURS)],
-            "marker": MARKERS[(number + number // len(COLOURS)) % len(MARKERS)],
-        }
-        axes.plot(x, [cells[0], *cells[2::2]], line, markersize=4, label=name, **style)
+        axes.plot(x, [cells[0], *cells[2::2]], line, markersize=4, label=name, **style_of(number))
     seeds = len({row["seed"] for row in rows})
     axes.set(xlabel="edges flipped by PRBCD (%)", ylabel="test accuracy (%), worst of all attacks")
     axes.set_title(f"Penalties on the Cora component, {seeds} networks")

@@ -1,6 +1,7 @@
 """Figures of studies: every cell drawn, room for the panels, the same bytes again."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -45,6 +46,19 @@ def test_names_and_legends_leave_the_panels_most_of_the_room(name, results):
     assert all(axes.get_position().height > 0.6 for axes in figure.axes)
     for axes in figure.axes:
         assert axes.get_position().width * len(figure.axes) > 0.6
+
+
+@pytest.mark.parametrize("name", spec_names())
+def test_legend_title_and_panels_hide_nothing_of_each_other(name, results):
+    figure = drawn(build_table(load_spec(name), results))
+    figure.draw_without_rendering()
+    ((legend,), (title,)) = figure.legends, figure.texts
+    parts = [part.get_window_extent() for part in (legend, title)]
+    parts += [axes.get_tightbbox() for axes in figure.axes]
+    assert all(
+        figure.bbox.contains(*part.min) and figure.bbox.contains(*part.max) for part in parts
+    )
+    assert not any(one.overlaps(other) for one, other in combinations(parts, 2))
 
 
 def test_the_same_results_give_the_same_svg(results, tmp_path):

@@ -111,6 +111,7 @@ def robustness(
     for `train`: --edges, --features, --labels. `elasticgnn report --rows` shows stored rows.
     Example: elasticgnn robustness cora --models elastic,gcn --rates 0.1 --seeds 1 --rows rows/
     """
+    from elasticgnn.attack import EvolutionSettings
     from elasticgnn.cli.attacked_graph import attacked_graph
     from elasticgnn.cli.task_files import read, usual_settings
     from elasticgnn.robustness import RobustnessPlan, measure_robustness
@@ -132,11 +133,8 @@ def robustness(
         targets=30 if targets is None else targets,
         public_targets=public_targets,
     )
-    evolution = replace(
-        plan.evolution, generations=generations, screened=screened, together=together
-    )
-    plan = with_efforts(plan, restarts, block, evolution, flips_per_step)
-    plan = quick(plan, attack_epochs)
+    evolution = EvolutionSettings(generations=generations, screened=screened, together=together)
+    plan = quick(with_efforts(plan, restarts, block, evolution, flips_per_step), attack_epochs)
     given = read(data, edges, features, labels, data_root, layout=layout)
     task = attacked_graph(given, own=edges is not None, binary=binary)
     found = measure_robustness(task, plan, stored(plan, task, rows), say_aside)

@@ -1,5 +1,7 @@
 """Rows that are nearly flat made exactly flat, where the flow says that they are."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,10 +23,10 @@ def flattened(instance: Instance, signal: Array, flow: Array) -> Array:
     if instance.lambda1 == 0 or not instance.num_rows:
         return signal
     if not instance.is_plain:
-        straight = _straight(instance, signal, flow)
-        if not straight.any():
-            return signal
-        return np.where(straight, without_rows(instance, instance.x, instance.data_weight), signal)
+        return _straightened(
+            *(instance, signal, flow),
+            lambda: without_rows(instance, instance.x, instance.data_weight),
+        )
     scaled = signal * instance.scale[:, None]
     flat = flat_rows(instance, _jumps(instance, scaled), flow)
     out = np.empty_like(scaled)
@@ -49,6 +51,14 @@ def _jumps(instance: Instance, scaled: Array) -> Array:
     return np.asarray(scaled[tail] - scaled[head])
 
 
+def _straightened(
+    instance: Instance, signal: Array, flow: Array, fit: Callable[[], Array]
+) -> Array:
+    """The signal with the fit without differences in the channels where all of them are zero."""
+    straight = _straight(instance, signal, flow)
+    return np.where(straight, fit(), signal) if straight.any() else signal
+
+
 def _straight(instance: Instance, signal: Array, flow: Array) -> NDArray[np.bool_]:
     """Channels, (d,) or (1,), of a trend in which all differences are zero."""
     reach = lengths(instance, flow / instance.channel_factor)
@@ -68,10 +78,10 @@ def merged(instance: Instance, signal: Array, flow: Array, held: NDArray[np.bool
     if instance.lambda1 == 0 or not instance.num_rows:
         return signal
     if not instance.is_plain:
-        straight = _straight(instance, signal, flow)
-        if not straight.any():
-            return signal
-        return np.where(straight, without_rows(instance, signal, _heavy(instance, held)), signal)
+        return _straightened(
+            *(instance, signal, flow),
+            lambda: without_rows(instance, signal, _heavy(instance, held)),
+        )
     scaled = signal * instance.scale[:, None]
     flat, out = flat_rows(instance, _jumps(instance, scaled), flow), np.empty_like(scaled)
     for k in range(scaled.shape[1]):
