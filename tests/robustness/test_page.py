@@ -15,7 +15,9 @@ ROWS = [
     Row("evasion", 0, 0.1, "dice", "", "", {"a": 0.85, "<b>": 0.75}, 5, 1.0),
     Row("evasion", 0, 0.1, "prbcd", "a", "itself", {"a": 0.7, "<b>": 0.72}, 5, 2.0),
     Row("evasion", 0, 0.1, "prbcd", "a", "convex", {"a": 0.6, "<b>": 0.74}, 5, 3.0),
-    Row("evasion", 1, 0.1, "prbcd", "a", "itself", {"a": 0.5, "<b>": 0.7}, 5, 2.0),
+    Row("evasion", 1, 0.1, "dice", "", "", {"a": 0.85, "<b>": 0.75}, 5, 1.0),
+    Row("evasion", 1, 0.1, "prbcd", "a", "itself", {"a": 0.5, "<b>": 0.7}, 5, 1.0),
+    Row("evasion", 1, 0.1, "prbcd", "a", "convex", {"a": 0.55, "<b>": 0.74}, 5, 2.0),
 ]
 
 
@@ -42,7 +44,9 @@ def test_matrix_has_the_worst_of_a_sources_routes_for_every_seed():
     cells = {(one.source, one.model): one for one in transfer_matrix(ROWS)}
     assert cells["a", "a"] == Transfer("a", "a", 0.1, (0.6, 0.5))
     assert cells["a", "<b>"].mean == pytest.approx(0.71)
-    assert cells["", "a"].accuracy == (0.85,)
+    assert cells["", "a"].accuracy == (0.85, 0.85)
+    cut_off = {(one.source, one.model): one for one in transfer_matrix(ROWS[:-1])}
+    assert cut_off["a", "a"].accuracy == (0.6,)  # the other seed lacks a route
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from elasticgnn.robustness.complete import complete_seeds
 from elasticgnn.robustness.store import OTHER_KINDS, Row
 
 MODES = ("transfer", "adaptive", "worst")
@@ -15,7 +16,7 @@ class Outcome:
 
     mode: "clean"; "transfer", the worst over flips found through other models or none; "adaptive",
     over those through itself and its neighbours; "worst", over all, and over none: an attacker may
-    leave the graph alone. Flips of smaller budgets count; a seed without a row at the very rate,
+    leave the graph alone. Flips of smaller budgets count; a seed that lacks a row at the very rate,
     as an interrupted comparison leaves it, does not. seconds: processor time of a seed, of the
     training ("clean") or of the attacks at this very rate, predictions and retrainings included.
 
@@ -76,10 +77,10 @@ def outcomes(rows: Iterable[Row]) -> tuple[Outcome, ...]:
 
 
 def up_to(rows: list[Row], model: str, mode: str, rate: float) -> dict[int, list[Row]]:
-    """The rows of a mode by seed, those of smaller budgets too, where a seed has one at `rate`."""
-    part = [row for row in rows if row.rate <= rate and of_mode(row, model, mode)]
-    seeds = {row.seed for row in part if row.rate == rate}
-    return by_seed(row for row in part if row.seed in seeds)
+    """The rows of a mode by seed, those of smaller budgets too, where a seed is complete there."""
+    part = [row for row in rows if of_mode(row, model, mode)]
+    seeds = complete_seeds([row for row in part if row.rate > 0], rate)
+    return by_seed(row for row in part if row.seed in seeds and row.rate <= rate)
 
 
 def of_mode(row: Row, model: str, mode: str) -> bool:

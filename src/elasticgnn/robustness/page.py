@@ -24,7 +24,8 @@ MEANING = (
     "Accuracy in %, mean ± deviation over the seeds. Transfer: the worst over flips found through "
     "other models or none; adaptive: over those through the model itself and its neighbours; "
     "<b>worst: over all of them, smaller budgets and the clean graph included: the table to "
-    "believe.</b> Seconds are processor time of one seed."
+    "believe.</b> Seconds are processor time of one seed. Where an interruption "
+    "left a seed without some of the attacks at a rate, that seed is not counted there."
 )
 
 
