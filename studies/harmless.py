@@ -9,8 +9,9 @@ uses the graph, the others keep its class. plausible: a node that uses the graph
 class that the backbone gives at least this part of its largest chance. backbone: "own", the
 ElasticGNN's; "distilled", a perceptron fitted to what the ElasticGNN says of all nodes on the graph
 that training sees. Every setting is attacked through itself (PRBCD, 40 epochs on 20,000 pairs, at
-RATES) and judged under everybody's flips; "worst" counts smaller budgets too. Rows of a group that
-the file has are not run again.
+RATES) and judged under everybody's flips; "worst" counts smaller budgets too. The settings that
+come nearest to the aim (NEAREST) are also attacked by EvA with its default effort, at 5 %. Rows of
+a group that the file has are not run again.
 """
 
 import argparse
@@ -25,12 +26,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from elasticgnn.attack import AttackBudget, GradientSettings, attack
+from elasticgnn.attack.many_graphs import Predictor, fast_smoother
 from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask, load
 from elasticgnn.features import DropoutNoise, SparseFeatures
 from elasticgnn.figures import COLOURS, legend_below, new_figure
 from elasticgnn.graph import Graph
 from elasticgnn.nn import MLP, ElasticGNN, ModelSettings
+from elasticgnn.operator.flipped import FlipLists
 from elasticgnn.robustness.contest import without_nodes
 from elasticgnn.training import TrainingPlan, fit, make_model
 
@@ -44,6 +47,8 @@ GROUPS = (  # protocol, dropout, backbone
     ("inductive", 0.8, "distilled"),
     ("evasion", 0.5, "own"),
 )
+NEAREST = (("evasion", 0.8, "own", 0.2, 0.0), ("evasion", 0.8, "own", 0.4, 0.1))
+EVA_RATE = 0.05
 NEVER = -1e4  # logit of a class that is not plausible
 
 
@@ -71,6 +76,20 @@ class UncertainOnGraph(nn.Module):
     def forward(self, x: Tensor | SparseFeatures, graph: Graph, *, noise: None = None) -> Tensor:
         logits = self.model(x, graph, noise=noise).masked_fill(self.impossible, NEVER)
         return torch.where(self.on_graph[:, None], logits, self.alone)
+
+    @torch.no_grad()
+    def predict_flipped(self, task: NodeTask) -> Predictor:
+        """Labels on many flipped graphs by the ElasticGNN's own loops."""
+        fast, fixed = fast_smoother(self.model, task, rows=True), self.alone.argmax(1).byte()
+        assert fast is not None  # an unweighted graph and the compiled loops
+
+        def predict(flips: FlipLists) -> Tensor:
+            rows = fast(flips).rows
+            assert rows is not None
+            label = rows.masked_fill(self.impossible, NEVER).argmax(2).byte()
+            return torch.where(self.on_graph, label, fixed)
+
+        return predict
 
 
 def trained(task: NodeTask, dropout: float) -> ElasticGNN:
@@ -144,6 +163,21 @@ def attacked(
     return graphs
 
 
+def ask_black_box(task: NodeTask, row: dict[str, Any]) -> None:
+    """Adds what EvA leaves through the setting of an evasion row with the backbone of its own."""
+    assert task.split is not None
+    began = time.process_time()
+    model = trained(task, row["dropout"])
+    dials = Dials(row["share"], row["plausible"])
+    way = UncertainOnGraph(model, model.logits(task.features).detach(), dials).eval()
+    draw, budget = torch.Generator().manual_seed(0), AttackBudget(rate=EVA_RATE)
+    graph = attack(task, task.split, budget, "eva", way, draw).apply(task.graph)
+    victim = Victim(way, task, task.split.test)
+    row[f"eva {EVA_RATE:g}"] = round(victim.accuracy(graph), 4)
+    row["eva clean"] = round(victim.accuracy(task.graph), 4)
+    row["eva seconds"] = round(time.process_time() - began, 1)
+
+
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
     """Clean accuracy against the worst at 25 %, a curve per group and `plausible`."""
     protocols = list(dict.fromkeys(row["protocol"] for row in rows))
@@ -190,6 +224,12 @@ def main() -> None:
             given.output.write_text(json.dumps(rows, indent=1) + "\n")
             print(*rows[-9:], sep="\n", flush=True)
         plot(rows, given.figure)
+    for row in rows:
+        names = ("protocol", "dropout", "backbone", "share", "plausible")
+        if tuple(row[name] for name in names) in NEAREST and f"eva {EVA_RATE:g}" not in row:
+            ask_black_box(task, row)
+            given.output.write_text(json.dumps(rows, indent=1) + "\n")
+            print(row, flush=True)
 
 
 if __name__ == "__main__":

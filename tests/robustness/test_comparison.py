@@ -1,6 +1,7 @@
 """The comparison: everybody's attacks on everybody, the worst of them, stopped and resumed."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -22,7 +23,7 @@ from elasticgnn.data import load
 from elasticgnn.nn import ModelSettings
 from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes, read_contestant
 from elasticgnn.robustness.contest import without_nodes
-from elasticgnn.robustness.contestant import with_dropouts
+from elasticgnn.robustness.contestant import Contestant, with_dropouts
 from elasticgnn.robustness.local import pick_targets
 from elasticgnn.robustness.matrix import transfer_matrix
 from elasticgnn.robustness.other_kinds import fed
@@ -123,6 +124,42 @@ def test_a_stopped_comparison_goes_on_and_repeats_nothing(tmp_path):
     assert again == []  # nothing is missing, so nothing is trained
     readable = [line for line in path.read_text().splitlines() if line != lines[4][:30]]
     assert all(json.loads(line) for line in readable)
+
+
+def stored_clean(tmp_path, task, given, **changed):
+    """Rows of which only the clean one is there, as an interruption leaves them."""
+    path = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
+    clean = replace(measure_robustness(task, given).rows()[0], **changed)
+    Rows(path).add(clean)
+    return Rows(path)
+
+
+def test_seconds_of_a_row_are_without_the_trainings_of_a_resumed_comparison(tmp_path, monkeypatch):
+    task, given = planted_task(), plan("gcn,mlp", attacks=("random",), rates=(0.1,))
+    rows, clock, train = stored_clean(tmp_path, task, given), [0.0], Contestant.train
+
+    def slow(*everything):
+        clock[0] += 100
+        return train(*everything)
+
+    monkeypatch.setattr(time, "process_time", lambda: clock[0])
+    monkeypatch.setattr(Contestant, "train", slow)
+    (found,) = (row for row in measure_robustness(task, given, rows).rows() if row.rate)
+    assert clock == [200]
+    assert found.seconds == 0
+
+
+def test_networks_that_are_not_those_of_the_stored_rows_are_told(tmp_path):
+    task, given = planted_task(), plan("gcn,mlp", attacks=("random",), rates=(0.1,))
+    told = []
+    measure_robustness(task, given, stored_clean(tmp_path, task, given), told.append)
+    assert not any("another" in line for line in told)
+    clean = measure_robustness(task, given).rows()[0].accuracy
+    other = stored_clean(tmp_path, task, given, accuracy=clean | {"gcn": 0.125})
+    measure_robustness(task, given, other, told.append)
+    (line,) = (line for line in told if "another" in line)
+    assert f"gcn {100 * clean['gcn']:.2f} % instead of 12.50" in line
+    assert "mlp" not in line
 
 
 def test_rows_of_other_plans_have_other_names():

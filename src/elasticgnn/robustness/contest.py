@@ -49,9 +49,25 @@ class Contest:
             models[each.name] = each.train(task, self.split, plan.training, self.seed)
             cost[each.name] = round(time.process_time() - began, 2)
         clean, began = replace(self.row(0.0, "none"), training=cost), time.process_time()
-        if clean.key not in self.rows:
-            self.put(clean, 0, began, self.accuracies(self.task, models))
+        accuracy = self.accuracies(self.task, models)
+        if clean.key in self.rows:
+            self.compare(self.rows.known[clean.key].accuracy, accuracy)
+        else:
+            self.put(clean, 0, began, accuracy)
         return models
+
+    def compare(self, stored: dict[str, float], now: dict[str, float]) -> None:
+        """Tells of models that training has made otherwise than for the stored rows."""
+        changed = [
+            f"{name} {100 * now[name]:.2f} % instead of {100 * before:.2f}"
+            for name, before in stored.items()
+            if now[name] != before
+        ]
+        if changed:
+            self.say(
+                f"note: seed {self.seed}: on the clean graph {', '.join(changed)}: the stored rows "
+                "are of networks that another machine or version trained"
+            )
 
     @cached_property
     def nodes(self) -> Tensor:

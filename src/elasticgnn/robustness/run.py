@@ -69,7 +69,8 @@ def evade(contest: Contest) -> None:
                 flip_kind(contest, method, rate)
                 continue
             for empty in contest.missing(rate, method):
-                victim, began = contest.victim(empty.source, empty.route), time.process_time()
+                _, began = contest.trained, time.process_time()
+                victim = contest.victim(empty.source, empty.route)
                 found = search(contest, method, rate, victim)
                 if found is None:
                     contest.put_none(empty)
