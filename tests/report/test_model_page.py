@@ -21,6 +21,7 @@ from elasticgnn.training import make_model, trained_on, tune
 from elasticgnn.training.tuning.candidates import Candidate
 
 EVIL = "</script><b>a</b>"
+MISLABELLED = 18  # learned from by no model, and known to be what it does not look like
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,9 @@ def task():
 def findings(task):
     few = [Candidate("elastic", ModelSettings(lambda1=1.0, lambda2=1.0))]  # all would take long
     with mock.patch("elasticgnn.training.tuning.search.first_candidates", return_value=few):
-        return find(tune(task, minutes=0.02).winner, task)
+        trained, labels = tune(task, minutes=0.02).winner, task.labels.clone()
+    labels[MISLABELLED] = 1 - trained.predict(task).label[MISLABELLED]
+    return find(trained, replace(task, labels=labels))
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +215,27 @@ def test_edges_are_sorted_filtered_and_exported(page, findings, tmp_path):
     assert all("n17" in (row["source"] + " " + row["target"]) for row in saved)
     assert {row["source_class"] for row in saved} <= {EVIL, "b"}
     page.get_by_label("Filter edges").fill("")
+
+
+def test_ends_of_edges_have_the_classes_that_they_are_compared_by(page, findings):
+    """Those of `elasticgnn inspect`: known classes before predicted ones."""
+    assert findings.prediction.label[MISLABELLED] != findings.edges.label[MISLABELLED]
+    page.get_by_label("Filter edges").fill(f"n{MISLABELLED}")
+    rows = [row.locator("td").all_inner_texts() for row in page.locator("#edges tbody tr").all()]
+    page.get_by_label("Filter edges").fill("")
+    names, label = findings.trained.class_names, findings.edges.label.tolist()
+    classes = {name: names[k] for name, k in zip(findings.ids, label, strict=True)}
+    assert rows
+    for source, target, *_, one, other in rows:
+        assert [one, other] == [classes[source], classes[target]]
+
+
+def test_figures_stand_below_their_titles(page):
+    of_title, of_cell = (
+        page.locator(f"#edges {place}").first.evaluate("x => getComputedStyle(x).textAlign")
+        for place in ("thead th.figure", "tbody td.figure")
+    )
+    assert of_title == of_cell == "right"
 
 
 def test_a_large_graph_is_shown_by_neighbourhoods(browser, task, tmp_path, monkeypatch):

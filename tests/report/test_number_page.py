@@ -1,5 +1,6 @@
 """The page about a model of numbers, clicked through in a browser."""
 
+import re
 from dataclasses import replace
 from unittest import mock
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from browsing import opened
+from elasticgnn.cli.train_tuned import shown_as
 from elasticgnn.data import block_model
 from elasticgnn.report.model import find_numbers, write_model_page
 from elasticgnn.training import tune
@@ -43,6 +45,7 @@ def test_it_says_what_the_model_is_worth(page, findings):
     rows = page.locator("#leaderboard tbody tr").all_inner_texts()
     assert len(rows) == len(board["entries"]) + 1
     assert rows[-1].startswith("the mean")
+    assert re.search(r"± \d\.\d{3}\s", rows[0])  # as many places as the value
     for strange in ("NaN", "undefined", "class"):
         assert strange not in shown
     sizes = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
@@ -68,6 +71,9 @@ def test_the_edges_of_the_strangest_node_are_the_widest(page, findings):
     assert "4" in first[:2]
     assert float(first[3]) == pytest.approx(float(findings.edges.difference.max()), rel=1e-3)
     assert page.get_by_role("button", name="Different classes only").count() == 0
+    ends = [float(number) for number in first[-2:]]
+    assert 5000 in ends  # known, though predicted otherwise
+    assert abs(ends[0] - ends[1]) == pytest.approx(float(first[3]), rel=1e-3)
     page.get_by_role("button", name="moved", exact=True).click()
     assert "moved by neighbours" in page.locator("#graph .key").first.inner_text()
     page.get_by_role("button", name="number", exact=True).click()
@@ -78,3 +84,11 @@ def test_nodes_of_unknown_number_are_said_to_be_so(page, findings):
     page.get_by_label("Search a node").press("Enter")
     assert "unknown" in page.locator("#graph .panel").inner_text()
     assert bool(findings.known.isnan()[3])
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(-0.0002, "0.000"), (-0.0006, "-0.001"), (0.69, "0.690")]
+)
+def test_no_zero_has_a_sign(page, value, shown):
+    assert page.evaluate(f"measured('r2', {value})") == shown
+    assert shown_as("r2")(value) == shown

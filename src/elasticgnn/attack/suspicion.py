@@ -47,8 +47,8 @@ class EdgeScores(RankedEdges):
     the edge still bridges after propagation; proposed: the same before it, between what the
     backbone says of the two ends; disagreement: probability that the ends belong to different
     classes; saturation: |Z_e| / lambda1, the share of its bound that the dual uses up.
-    label: predicted class of each node. Models other than ElasticGNN have no dual: differences are
-    those of their logits with and without the graph, saturation is 0.
+    label: class of each node, known before predicted. Models other than ElasticGNN have no dual:
+    differences are those of their logits with and without the graph, saturation is 0.
 
     >>> from elasticgnn.attack import score_edges
     >>> scores = score_edges(model, task)

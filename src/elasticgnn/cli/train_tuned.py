@@ -104,7 +104,7 @@ def shown_as(metric: str) -> Callable[[float], str]:
 
     if metric in ERRORS:
         return lambda value: f"{abs(value):.4g}"
-    return percent if metric in SHARES else lambda value: f"{value:.3f}"
+    return percent if metric in SHARES else thousandths
 
 
 def unit_of(metric: str) -> str:
@@ -192,6 +192,11 @@ def interval(value: Estimate, shown: Callable[[float], str]) -> str:
 def ends(value: Estimate, shown: Callable[[float], str], between: str) -> str:
     """The ends of the interval, the smaller number first (of errors the better one)."""
     return between.join(sorted((shown(value.low), shown(value.high)), key=float))
+
+
+def thousandths(value: float) -> str:
+    """A number to three places, without the sign of a zero."""
+    return f"{round(value, 3) + 0.0:.3f}"
 
 
 def percent(share: float) -> str:

@@ -37,7 +37,7 @@ function mixed(one, other, share) {
 /** Certainty runs from that of a guess to 1. */
 function nodeColour(graph, node, by) {
   if (by === "class") return classColour(graph.label(node));
-  if (by === "value") return scaleColour(VALUE, graph.height(node));
+  if (by === "value") return scaleColour(VALUE, graph.height(graph.value[node]));
   if (by === "moved") return scaleColour(MOVED, graph.movedBy(node));
   const guess = 1 / graph.classes.length;
   return scaleColour(CERTAINTY, (graph.certainty(node) - guess) / (1 - guess));

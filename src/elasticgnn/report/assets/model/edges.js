@@ -7,6 +7,15 @@ const EDGE_HELP = {
   proposed: "difference of its ends before any message passing",
   disagreement: "probability that its ends are of different classes",
   saturation: "share of its bound that the edge's dual reaches (elastic models)",
+  "source class": "the known class, else the predicted one",
+  "target class": "the known class, else the predicted one",
+};
+const NUMBER_EDGE_HELP = {
+  score: "rank of the difference, 1 is the largest",
+  difference: "between the numbers of its ends: known ones, else predicted ones",
+  proposed: "between what the model says of its ends without any edge",
+  "source number": "the known number, else the predicted one",
+  "target number": "the known number, else the predicted one",
 };
 
 function edgesSection(data, graph, open) {
@@ -18,11 +27,11 @@ function edgesSection(data, graph, open) {
     const place = measures.indexOf(title);
     if (place >= 0) return line[2 + place];
     const node = title.startsWith("source") ? line[0] : line[1];
-    if (title.endsWith("number")) return graph.value[node];
-    return title.endsWith("class") ? graph.classes[graph.label(node)] : graph.name(node);
+    if (title.endsWith("number")) return Number(graph.compared(node).toPrecision(7)); // stored with no more digits
+    return title.endsWith("class") ? graph.classes[graph.compared(node)] : graph.name(node);
   };
   const chosen = () => rows.filter((line) => {
-    if (state.crossing && graph.label(line[0]) === graph.label(line[1])) return false;
+    if (state.crossing && graph.compared(line[0]) === graph.compared(line[1])) return false;
     return !state.text || ["source", "target", `source ${kind}`, `target ${kind}`].some((title) => String(value(line, title)).toLowerCase().includes(state.text));
   }).sort((a, b) => {
     const [x, y] = [value(a, state.by), value(b, state.by)];
@@ -31,7 +40,9 @@ function edgesSection(data, graph, open) {
   });
   const body = element("tbody", {}), count = element("p", { class: "note", "aria-live": "polite" });
   const more = element("button", { type: "button", onclick: () => { state.shown += 4 * PAGE_ROWS; draw(); } }, "Show more");
-  const headers = titles.map((title) => element("th", { scope: "col", title: EDGE_HELP[title] || null, "aria-sort": "none" },
+  const help = data.numbers ? NUMBER_EDGE_HELP : EDGE_HELP;
+  const figure = (size, title) => (data.numbers && title !== "score" ? number(size) : size.toFixed(3));
+  const headers = titles.map((title) => element("th", { scope: "col", class: measures.includes(title) ? "figure" : null, title: help[title] || null, "aria-sort": "none" },
     element("button", { type: "button", class: "sort", onclick: () => sortBy(title) }, title)));
   const sortBy = (title) => { state.down = state.by === title ? !state.down : measures.includes(title); state.by = title; draw(); };
   const nodeButton = (node) => element("button", { type: "button", class: "link", onclick: () => open(node) }, graph.name(node));
@@ -39,11 +50,11 @@ function edgesSection(data, graph, open) {
     const found = chosen();
     body.replaceChildren(...found.slice(0, state.shown).map((line) => element("tr", {},
       element("td", {}, nodeButton(line[0])), element("td", {}, nodeButton(line[1])),
-      ...measures.map((_, k) => element("td", { class: "figure" }, line[2 + k].toFixed(3))),
-      element("td", {}, nodeChip(graph, line[0])), element("td", {}, nodeChip(graph, line[1])))));
+      ...measures.map((title, k) => element("td", { class: "figure" }, figure(line[2 + k], title))),
+      ...line.slice(0, 2).map((node) => element("td", {}, chip(graph, graph.compared(node)))))));
     headers.forEach((head, k) => head.setAttribute("aria-sort", titles[k] !== state.by ? "none" : state.down ? "descending" : "ascending"));
     more.hidden = found.length <= state.shown;
-    count.textContent = `${thousands(Math.min(found.length, state.shown))} of ${thousands(found.length)} shown; the table holds the ${thousands(rows.length)} most suspicious of ${thousands(graph.edges)} edges${data.numbers ? "" : " (all: elasticgnn inspect -o)"}.`;
+    count.textContent = `${thousands(Math.min(found.length, state.shown))} of ${thousands(found.length)} shown; the table holds the ${thousands(rows.length)} most suspicious of ${thousands(graph.edges)} edges (all: elasticgnn inspect -o).`;
   };
   const filter = element("input", { type: "search", placeholder: `Filter by id or ${kind}`, "aria-label": "Filter edges",
     oninput: (event) => { state.text = event.target.value.trim().toLowerCase(); state.shown = PAGE_ROWS; draw(); } });
@@ -56,15 +67,10 @@ function edgesSection(data, graph, open) {
     element("div", { class: "scroll", tabindex: "0" }, element("table", { class: "edges" }, element("thead", {}, element("tr", {}, ...headers)), body)), more, count);
 }
 
-/** The class or number of a node beside its colour. */
-function nodeChip(graph, node) {
-  if (!graph.numbers) return chip(graph, graph.label(node));
-  return element("span", { class: "chip" }, element("i", { style: `background:${nodeColour(graph, node, "value")}` }), graph.outputText(node));
-}
-
-/** A class name beside its colour. */
-function chip(graph, label) {
-  return element("span", { class: "chip" }, element("i", { style: `background:${classColour(label)}` }), graph.classes[label]);
+/** A class or a number beside its colour. */
+function chip(graph, output) {
+  const colour = graph.numbers ? scaleColour(VALUE, graph.height(output)) : classColour(output);
+  return element("span", { class: "chip" }, element("i", { style: `background:${colour}` }), graph.numbers ? number(output) : graph.classes[output]);
 }
 
 /** Hands rows of values to the user as a CSV file. */

@@ -8,11 +8,13 @@ const isShare = (metric) => !NOT_SHARES.includes(metric);
 function measured(metric, value) {
   if (value === null || value === undefined) return "–";
   if (isShare(metric)) return percent(value);
-  return metric === "r2" ? value.toFixed(3) : metric === "logloss" ? (-value).toFixed(3) : number(-value);
+  return metric === "r2" ? thousandths(value) : metric === "logloss" ? thousandths(-value) : number(-value);
 }
+/** A number to three places, without the sign of a zero. */
+const thousandths = (value) => (Math.round(1000 * value) / 1000 + 0).toFixed(3);
 /** A number with four digits that matter. */
 const number = (value) => (value === null || value === undefined ? "–" : String(Number(value.toPrecision(4))));
-const spread = (metric, value) => (isShare(metric) ? percent(value) : number(Math.abs(value)));
+const spread = (metric, value) => (isShare(metric) ? percent(value) : metric === "r2" || metric === "logloss" ? thousandths(Math.abs(value)) : number(Math.abs(value)));
 /** The ends of an interval, the smaller number first: errors are stored negative, so their better end is it. */
 const ends = (metric, value, word) => (isShare(metric) || metric === "r2" ? [value.low, value.high] : [value.high, value.low]).map((end) => measured(metric, end)).join(word);
 const between = (metric, value) => `${measured(metric, value.value)} (${ends(metric, value, " to ")})`;
@@ -50,7 +52,7 @@ function overview({ about, evidence, graph, classes, numbers }) {
   if (evidence.graph_gain) {
     const gain = evidence.graph_gain;
     const word = gain.low > 0 ? "helps" : gain.high < 0 ? "does not help" : gain.value > 0 ? "may help" : "is not seen to help";
-    const [size, unit] = isShare(evidence.metric) ? [signedPoints, " points"] : [signed, ""];
+    const [size, unit] = isShare(evidence.metric) ? [signedPoints, " points"] : [(value) => signed(evidence.metric, value), ""];
     cards.push(card("The graph", word, `${size(gain.value)}${unit} (${size(gain.low)} to ${size(gain.high)}) against the best model without it`));
   }
   if (evidence.calibration_error !== undefined && evidence.calibration_error !== null) {
@@ -70,7 +72,7 @@ function byChance({ coverage_range: range }) {
   return range ? ` (by chance ${percent(range[0])} to ${percent(range[1])})` : "";
 }
 
-function signed(value) { return `${value >= 0 ? "+" : ""}${number(value)}`; }
+function signed(metric, value) { return `${value >= 0 ? "+" : "-"}${spread(metric, value)}`; }
 function signedPoints(value) { return `${value >= 0 ? "+" : ""}${percent(value)}`; }
 
 /** Loud lines where the model, or what it promises, is worth less than it looks. */

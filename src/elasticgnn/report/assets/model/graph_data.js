@@ -28,10 +28,15 @@ class GraphData {
   label(node) { return this.top[node * this.count]; }
   certainty(node) { return this.chance[node * this.count] / FULL; }
   movedBy(node) { return this.numbers ? this.moved[node] / (this.numbers.moved || 1) : this.moved[node] / FULL; }
-  /** The predicted class or number of a node, as text. */
-  outputText(node) { return this.numbers ? number(this.value[node]) : this.classes[this.label(node)]; }
-  /** Where the number of a node lies among all, in 0..1. */
-  height(node) { return (this.value[node] - this.numbers.low) / (this.numbers.high - this.numbers.low || 1); }
+  /** The predicted class or number of a node. */
+  output(node) { return this.numbers ? this.value[node] : this.label(node); }
+  /** What its edges are compared by: the known class or number, else the predicted one. */
+  compared(node) {
+    if (this.numbers) return Number.isNaN(this.known[node]) ? this.value[node] : this.known[node];
+    return this.known[node] ? this.known[node] - 1 : this.label(node);
+  }
+  /** Where a number lies among all that are predicted, in 0..1. */
+  height(value) { return (value - this.numbers.low) / (this.numbers.high - this.numbers.low || 1); }
   suspicion(edge) { return this.score[edge] / FULL; }
   degree(node) { return this.around.start[node + 1] - this.around.start[node]; }
 

@@ -5,7 +5,7 @@ const LISTED = 60; // neighbours in the panel
 function nodePanel(graph, node, open) {
   if (graph.numbers) return numberPanel(graph, node, open);
   const known = graph.known[node] ? graph.classes[graph.known[node] - 1] : "unknown";
-  const rows = [["predicted", nodeChip(graph, node)], ["known class", known]];
+  const rows = [["predicted", chip(graph, graph.output(node))], ["known class", known]];
   if (graph.roles && graph.role.length) rows.push(["role", graph.roles[graph.role[node]]]);
   rows.push(["certainty", `${percent(graph.certainty(node))} %`], ["moved by neighbours", `${percent(graph.movedBy(node))} %`], ["neighbours", thousands(graph.degree(node))]);
   const wrong = graph.known[node] && graph.known[node] - 1 !== graph.label(node);
@@ -25,7 +25,7 @@ function neighbourList(graph, node, open) {
   const found = graph.neighbours(node, LISTED), all = graph.degree(node);
   if (!found.length) return note("No edge leads to this node: its features alone decide.");
   return element("div", {}, element("ul", { class: "neighbours" }, ...found.map(([other, edge]) => element("li", {},
-    element("button", { type: "button", class: "link", onclick: () => open(other) }, graph.name(other)), nodeChip(graph, other),
+    element("button", { type: "button", class: "link", onclick: () => open(other) }, graph.name(other)), chip(graph, graph.output(other)),
     element("span", { class: "figure", title: "suspicion of the edge" }, graph.suspicion(edge).toFixed(2))))),
   all > found.length ? note(`${thousands(found.length)} of ${thousands(all)}, the most suspicious edges first.`) : note("The last number is the suspicion of the edge."));
 }
