@@ -197,7 +197,7 @@ def cases_of(claim, study):
     if claim.get("decreasing"):
         cells = [study.cells[d, 0.0, ours[0]] for d in study.datasets]
         series = [[run["series"]["objective"] for run in cell["runs"]] for cell in cells]
-        return [all(b <= a for run in runs for a, b in pairwise(run)) for runs in series]
+        return [all(b < a for run in runs for a, b in pairwise(run)) for runs in series]
     if "small_level" in claim:
         names = ("from_level", "small_level", "to_level")
         rows = [

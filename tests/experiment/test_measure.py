@@ -94,4 +94,5 @@ def test_the_trained_weights_are_measured():
     with torch.no_grad():
         assert values == edge_values(model(TASK.features, TASK.graph), TASK)
         signal = model.logits(TASK.features)
+    assert len(series["objective"]) == 41  # figure 3 shows 0 to 40 steps
     assert series["objective"] == objective_series(signal, TASK, model.penalty)

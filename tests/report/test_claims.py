@@ -109,6 +109,11 @@ def test_a_rising_objective_and_a_fixed_rival_are_noticed(results, tmp_path):
     write_result(tmp_path, spec, replace(result, runs=(rising, *result.runs[1:])))
     found = judge(find("figure3", "The objective"), build_table(spec, tmp_path))
     assert [case.holds for case in found.cases] == [False, None, None]
+    flat = replace(result.runs[0], series={"objective": (3.0, 2.0, 2.0)})
+    write_result(tmp_path, spec, replace(result, runs=(flat, *result.runs[1:])))
+    found = judge(find("figure3", "The objective"), build_table(spec, tmp_path))
+    assert found.cases[0].holds is False
+    assert found.cases[0].figure == "172 of 173 steps fall"
     table1 = load_spec("table1")
     for name, search in (("elastic", "grid"), ("appnp", "fixed")):
         cell = read_result(results, table1, Cell("cora", 0.0, name))

@@ -209,7 +209,34 @@ def test_the_page_says_what_divided_rows_change_in_table_1():
         "* cora, ChebNet"
     ]
     assert len(within) == 7
-    assert f"finds {mean_test('table1/cora-0-cheb.json'):.1f} and the paper has 76.3" in text
+    assert f"finds {mean_test('table1/cora-0-cheb.json'):.1f} and the paper has 76.3 ± 1.5" in text
+
+
+def test_dropout_is_what_puts_chebnet_above_the_paper_on_cora():
+    grid = read("table1/cora-0-cheb.json")["candidates"]
+    low, high = ([row for row in grid if row["dropout"] == rate] for rate in (0.5, 0.8))
+    tests = [sorted(round(100 * row["test"], 1) for row in rows) for rows in (low, high)]
+    limit = 76.3 + 2 * 1.5
+    within = [sum(100 * row["test"] <= limit + 1e-9 for row in rows) for rows in (low, high)]
+    assert within == [9, 3]
+    best = [max(row["val"] for row in rows) for rows in (low, high)]
+    text = " ".join(pages_text().split())
+    assert f"0.5 are within ({tests[0][0]} to {tests[0][-1]})" in text
+    assert f"three are ({tests[1][0]} to {tests[1][-1]})" in text
+    assert f"0.8, by {100 * (best[1] - best[0]):.1f} points between the best of each" in text
+    assert f"dropout 0.5 are within, {tests[0][0]} to {tests[0][-1]}." in section_of("table1")
+
+
+def test_how_far_gat_on_pubmed_is_above_the_paper_of_table_2():
+    for study, words in (("table2", "is 2 to 8 points above"), ("table2-16", "(2 to 9 with 16")):
+        paper = load_spec(study).paper
+        far = [
+            mean_test(f"{study}/pubmed-{level:g}-gat.json") - paper["pubmed", "gat", level].mean
+            for level in load_spec(study).levels
+        ]
+        assert far == sorted(far)
+        assert f"{far[0]:.0f} to {far[-1]:.0f}" in words
+        assert words in " ".join(pages_text().split())
 
 
 def test_every_model_has_the_whole_grid_on_cora():

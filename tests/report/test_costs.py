@@ -4,11 +4,17 @@ import json
 
 from elasticgnn.report.costs import costs_text
 
+
+def spent(study, runs, hours, *groups):
+    rows = [{"group": group} for group in groups]
+    return {"study": study, "runs": runs, "processor_hours": hours, "groups": rows}
+
+
 RECORD = {
     "spent": [
-        {"study": "table1", "runs": 100, "processor_hours": 9.0},
-        {"study": "table2", "runs": 20, "processor_hours": 0.5},
-        {"study": "table2", "runs": 30, "processor_hours": 0.75},
+        spent("table1", 100, 9.0, "cora 0 gat"),
+        spent("table2", 20, 0.5, "cora 0 gcn", "cora 0.1 gcn"),
+        spent("table2", 30, 0.75, "pubmed 0 gcn"),
     ],
     "left": [
         {"study": "table1", "group": "cora 0 gat", "left": 60, "hours_left": 0.5},
@@ -33,7 +39,8 @@ def test_hours_are_summed_by_study_and_data_set(tmp_path):
     (tmp_path / "costs.json").write_text(json.dumps(RECORD))
     text = costs_text(tmp_path)
     assert "Left: 73 trainings, 2.8 processor hours." in text
-    assert "Table 2 took, by the storages that are recorded, 1.2 processor hours for 50" in text
+    assert "recorded: table1, 9.0 processor hours for 100 trainings (cora)." in text
+    assert "recorded: table2, 1.2 processor hours for 50 trainings (cora, pubmed)." in text
     assert "| table1 | cora | 63 | 0.75 |" in text
     assert "| table2 | cora | 10 | 2.00 |" in text
     assert "60 processor minutes, 30 minutes on two cores, from 64 trainings" in text

@@ -238,7 +238,7 @@ def decreasing_cases(claim: PaperClaim, table: Table) -> list[Case]:
             cases.append(Case(dataset, None, "not run"))
             continue
         steps = [pair for run in result.runs for pair in pairwise(run.series["objective"])]
-        falls = sum(after <= before for before, after in steps)
+        falls = sum(after < before for before, after in steps)
         cases.append(Case(dataset, falls == len(steps), f"{falls} of {len(steps)} steps fall"))
     return cases
 

@@ -22,11 +22,8 @@ def cost_parts(record: dict[str, Any]) -> list[str]:
     rows = record["left"]
     hours, trainings = total(rows, "hours_left"), sum(row["left"] for row in rows)
     parts = [f"Left: {trainings} trainings, {hours:.1f} processor hours."]
-    spent = [row for row in record.get("spent", []) if row["study"] == "table2"]
-    if spent:
-        runs, spent_hours = sum(row["runs"] for row in spent), total(spent, "processor_hours")
-        took = f"{spent_hours:.1f} processor hours for {runs} trainings"
-        parts.append(f"Table 2 took, by the storages that are recorded, {took}.")
+    spent = record.get("spent", [])
+    parts += [spent_sentence(study, spent) for study in dict.fromkeys(r["study"] for r in spent)]
     lines = [["study", "data set", "trainings left", "processor hours"]]
     for study, dataset in dict.fromkeys((row["study"], name_of(row)) for row in rows):
         own = [row for row in rows if (row["study"], name_of(row)) == (study, dataset)]
@@ -45,6 +42,17 @@ def name_of(row: dict[str, Any]) -> str:
 def total(rows: list[dict[str, Any]], key: str) -> float:
     """The sum of one column."""
     return float(sum(row[key] for row in rows))
+
+
+def spent_sentence(study: str, spent: list[dict[str, Any]]) -> str:
+    """What the recorded storages measured of a study, and on which data sets."""
+    rows = [row for row in spent if row["study"] == study]
+    runs, hours = sum(row["runs"] for row in rows), total(rows, "processor_hours")
+    names = dict.fromkeys(name_of(group) for row in rows for group in row["groups"])
+    return (
+        f"Measured by the storages that are recorded: {study}, {hours:.1f} processor hours for "
+        f"{runs} trainings ({', '.join(names)})."
+    )
 
 
 def grid_sentence(row: dict[str, Any]) -> str:
