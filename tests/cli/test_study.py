@@ -159,3 +159,22 @@ def test_complete_cells_without_their_storage_are_not_called_left(app, folder, t
     assert "4/4 cells complete" in printed
     assert "8 trainings are not in this storage, and would be made again" in printed
     assert "left" not in printed
+
+
+def test_status_of_a_greater_search_says_what_is_left_of_it(app, tmp_path):
+    options = ("--quick", "--model", "sgc", "--results", tmp_path)
+    invoke(app, "study", "run", "table1", *options, "--search", "fixed")
+
+    def status(*more):
+        return invoke(app, "study", "status", "table1", *options, *more).stdout
+
+    (row,) = json.loads(status("--search", "grid", "--json"))["studies"]
+    cells, settings = row["cells"], 4
+    assert (row["cells_complete"], row["cells_by_search"]) == (cells, 0)
+    assert row["left"] == cells * (settings - 1) * 2  # the runs of the fixed setting are there
+    printed = status("--search", "grid")
+    assert f"{cells}/{cells} cells complete, 0 of them searched, 0 by this search" in printed
+    assert f"; {row['left']} trainings left" in printed
+    assert "0 by this search" not in status("--search", "fixed")
+    (fewer,) = json.loads(status("--search", "fixed", "--runs", "3", "--json"))["studies"]
+    assert (fewer["cells_by_search"], fewer["left"]) == (0, cells)

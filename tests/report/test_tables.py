@@ -45,6 +45,22 @@ def test_the_agreement_counts_the_cells_that_were_run_and_names_rivals_above(tab
     )
 
 
+@pytest.mark.parametrize(
+    ("distance", "one", "two"), [(0.8, 1, 1), (-1.0, 0, 1), (1.7, 0, 1), (1.9, 0, 0), (-1.9, 0, 0)]
+)
+def test_one_and_two_deviations_are_counted_apart(table2, distance, one, two):
+    entry = table2.entry("cora", 0.1, "l21")  # 77.9 ± 0.9 in the paper
+    moved = [replace(entry, ours=summarize([77.9 + distance]))]
+    assert [table2.within(moved, deviations) for deviations in (1.0, 2.0)] == [one, two]
+
+
+def test_half_a_point_is_near_enough_whatever_the_deviation(table2):
+    entry = table2.entry("polblogs", 0.0, "l21")  # 95.8 ± 0.3
+    for distance, count in ((0.45, 1), (0.55, 0)):
+        moved = [replace(entry, ours=summarize([entry.published.mean - distance]))]
+        assert table2.within(moved, 1.0) == count
+
+
 def test_without_results_there_is_nothing_to_compare_yet(tmp_path):
     sentence = build_table(load_spec("table2"), tmp_path).agreement()
     assert sentence == "0 of 140 cells run; nothing to compare yet."
@@ -180,6 +196,8 @@ def test_table_1_says_whether_elastic_and_appnp_tie(results):
 
 def test_an_interval_around_zero_is_a_tie():
     assert word(summarize([1.0, -1.0, 0.5])) == "tie"
+    assert word(summarize([0.02, -0.01, 0.01])) == "tie"
+    assert word(summarize([-0.02, 0.01, -0.01])) == "tie"
     assert word(summarize([1.0, 1.1, 1.2])) == "higher"
     assert word(summarize([-1.0, -1.1, -1.2])) == "lower"
 

@@ -19,6 +19,8 @@ from elasticgnn.cli.study_choice import (
     Name,
     Quick,
     Results,
+    Runs,
+    Search,
     Seed,
     chosen_study,
 )
@@ -57,9 +59,7 @@ def run(
     dataset: Datasets = None,
     model: Models = None,
     jobs: Annotated[int, typer.Option(help="processes on this machine")] = 1,
-    search: Annotated[
-        str | None, typer.Option(help="grid, halving, or fixed: what an earlier search found")
-    ] = None,
+    search: Search = None,
     found: Annotated[
         Path | None,
         typer.Option(help="folder of the earlier results for --search fixed, if not --results"),
@@ -67,7 +67,7 @@ def run(
     storage: Annotated[str | None, typer.Option(help="file, or postgresql://...")] = None,
     results: Results = FOLDER,
     data_root: Annotated[Path | None, typer.Option(help="folder of the data sets")] = None,
-    runs: Annotated[int | None, typer.Option(help="runs per setting, if not the study's")] = None,
+    runs: Runs = None,
     epochs: Epochs = None,
     seed: Seed = None,
     hidden: Hidden = None,
@@ -141,8 +141,12 @@ def show_table(spec: "StudySpec", results: Path, form: str, *, details: bool = F
 
 def status(
     name: Annotated[str | None, typer.Argument(help="a study; none means all")] = None,
+    dataset: Datasets = None,
+    model: Models = None,
+    search: Search = None,
     storage: Annotated[str | None, typer.Option(help="file, or postgresql://...")] = None,
     results: Results = FOLDER,
+    runs: Runs = None,
     epochs: Epochs = None,
     seed: Seed = None,
     hidden: Hidden = None,
@@ -152,6 +156,7 @@ def status(
 ) -> None:
     """How many cells are complete, and what the storage holds of the others.
 
+    The options of a `study run` that is under way say what is left of it.
     Example: elasticgnn study status table2
     """
     from elasticgnn.experiment import spec_names, storage_url
@@ -159,10 +164,9 @@ def status(
 
     url = storage_url(storage or str(results / "trials.db"))
     names = [name] if name else list(spec_names())
-    specs = [
-        chosen_study(each, quick=quick, epochs=epochs, seed=seed, hidden=hidden, attack=attack)
-        for each in names
-    ]
+    protocol = {"runs": runs, "epochs": epochs, "seed": seed, "hidden": hidden}
+    given: dict[str, Any] = {**protocol, "quick": quick, "search": search, "attack": attack}
+    specs = [chosen_study(each, dataset, model, **given) for each in names]
     found = [study_status(spec, url, results) for spec in specs]
     if as_json:
         say(json.dumps({"studies": found}))
@@ -170,13 +174,20 @@ def status(
     for row in found:
         say(
             f"{row['study']:10s} {row['cells_complete']}/{row['cells']} cells complete, "
-            f"{row['cells_searched']} of them searched, "
+            f"{row['cells_searched']} of them searched{by_search(row)}, "
             f"trials: {row['complete']} complete, {row['running']} running, "
             f"{row['waiting']} waiting, {row['runs']} trainings{time_taken(row)}"
             f"{time_left(row)}"
         )
         for rule, datasets in row["rules"].items():
             say(f"           search on {', '.join(datasets)}: {rule}")
+
+
+def by_search(row: dict[str, Any]) -> str:
+    """ ", 3 by this search or a greater one" where there are results of lesser ones."""
+    if row["cells_by_search"] == row["cells_complete"]:
+        return ""
+    return f", {row['cells_by_search']} by this search or a greater one"
 
 
 def time_taken(row: dict[str, Any]) -> str:
@@ -196,7 +207,7 @@ def time_left(row: dict[str, Any]) -> str:
     """
     if not row["left"]:
         return ""
-    if row["cells_complete"] == row["cells"]:
+    if row["cells_by_search"] == row["cells"]:
         return f"; {row['left']} trainings are not in this storage, and would be made again"
     known = row["left"] - row["unmeasured"]
     parts = [f"{row['hours_left']:.1f} processor hours for {known} of them"] if known else []

@@ -16,6 +16,10 @@ Quick = Annotated[bool, typer.Option("--quick", help="a toy graph and a few epoc
 Attack = Annotated[
     Path | None, typer.Option(help="flipped edges from `elasticgnn attack`; results of their own")
 ]
+Search = Annotated[
+    str | None, typer.Option(help="grid, halving, or fixed: what an earlier search found")
+]
+Runs = Annotated[int | None, typer.Option(help="runs per setting, if not the study's")]
 Epochs = Annotated[
     int | None, typer.Option(help="epochs, if not the study's; results of their own")
 ]

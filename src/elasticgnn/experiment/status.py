@@ -7,9 +7,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from elasticgnn.experiment.cells import Cell, CellGroup, cell_groups, cells
+from elasticgnn.experiment.cells import CellGroup, cell_groups, cells
 from elasticgnn.experiment.engine import expected_trainings
-from elasticgnn.experiment.results import read_result, result_path
+from elasticgnn.experiment.replacing import EFFORT
+from elasticgnn.experiment.results import CellResult, read_result
 from elasticgnn.experiment.spec import StudySpec
 from elasticgnn.experiment.storage import close_storage, open_storage, sqlite_path, storage_errors
 from elasticgnn.extras import optional_imports
@@ -23,12 +24,9 @@ def study_status(spec: StudySpec, url: str, results: Path) -> dict[str, Any]:
     processor_hours are of the trainings that measured them; hours_left is for the groups that
     have some training to go by, unmeasured counts the trainings of the others.
     """
-    every = cells(spec)
     found: dict[str, Any] = {
         "study": spec.name,
-        "cells": len(every),
-        "cells_complete": sum(result_path(results, spec, cell).is_file() for cell in every),
-        "cells_searched": sum(is_searched(spec, results, cell) for cell in every),
+        **cell_counts(spec, results),
         **dict.fromkeys(("runs", "epochs", "left", "unmeasured"), 0),
         **dict.fromkeys(("seconds", "processor_hours", "hours_left"), 0.0),
         **dict.fromkeys(STATES, 0),
@@ -63,10 +61,23 @@ def rules(spec: StudySpec) -> dict[str, list[str]]:
     return found
 
 
-def is_searched(spec: StudySpec, results: Path, cell: Cell) -> bool:
-    """Whether the stored result was made by the study's search, not at one fixed setting."""
-    result = read_result(results, spec, cell)
-    return result is not None and result.search != "fixed"
+def cell_counts(spec: StudySpec, results: Path) -> dict[str, int]:
+    """How many cells there are, have a result, a searched one, and one by this search or more."""
+    every = cells(spec)
+    found = [result for cell in every if (result := read_result(results, spec, cell)) is not None]
+    return {
+        "cells": len(every),
+        "cells_complete": len(found),
+        "cells_searched": sum(result.search != "fixed" for result in found),
+        "cells_by_search": sum(is_by_search(spec, result) for result in found),
+    }
+
+
+def is_by_search(spec: StudySpec, result: CellResult) -> bool:
+    """Whether a result took the effort that the study asks for now, or more."""
+    asked = spec.search_on(result.cell.dataset).method
+    enough = EFFORT.index(result.search) >= EFFORT.index(asked)
+    return enough and len(result.runs) >= spec.protocol.runs
 
 
 def finished_runs(trials: list[Any]) -> list[dict[str, Any]]:
