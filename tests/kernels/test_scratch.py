@@ -42,7 +42,7 @@ def test_a_larger_call_replaces_the_buffer():
 
 
 def test_scratch_beyond_the_most_that_may_be_lent_is_not_kept(monkeypatch):
-    monkeypatch.setattr(native.tuning, "lent_bytes", 1 << 26)
+    monkeypatch.setattr(native.tuning, "reclaimable_bytes", 1 << 26)
     call(width=200, nodes=100_000)
     assert native.scratch_most() > 1 << 26
     assert native.scratch_bytes() == 0

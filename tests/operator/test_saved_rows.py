@@ -79,7 +79,7 @@ def test_blocks_of_a_graph_that_is_alive_are_not_handed_out_again():
 
 
 def test_no_more_is_kept_than_may_be(monkeypatch):
-    monkeypatch.setattr(native.tuning, "lent_bytes", 3 * saved_rows.LARGEST)
+    monkeypatch.setattr(native.tuning, "reclaimable_bytes", 3 * saved_rows.LARGEST)
     rows = [SavedRows(0, saved_rows.LARGEST) for _ in range(5)]
     del rows
     assert pool.count_bytes() == 3 * saved_rows.LARGEST

@@ -112,7 +112,7 @@ class BlockPool:
         if not large:
             return
         self.most = max(self.most, sum(block.used for block in large))
-        room = loops.tuning.lent_bytes - self.count_bytes()
+        room = loops.tuning.reclaimable_bytes - self.count_bytes()
         for block in large:
             room -= block.size
             if room >= 0 and block.lend():

@@ -11,21 +11,21 @@ namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
 // Of each neighbour i of one node j, head by head.
-struct Pairs {
+struct NeighbourTerms {
   float *score, *weight, *own;  // factor_ij weight_ij, weight_ij s_i
   float* dot;                   // <grad_i, rows_j>
 };
 
-// What a node's neighbours want to know of it: target, most, inverse, s (G numbers each).
+// What a node's neighbours read of it: target, most, inverse, s (G numbers each).
 template <int G>
-struct Group {
+struct PackedHeads {
   HeadGroup heads;
   std::int64_t nodes, base;  // base: the group's first packed row
   float *grad, *facts;       // (n, width), (n, 4 G)
 };
 
 template <int G>
-void pack_node(const AttentionBackward& p, const Group<G>& g, std::int64_t node) {
+void pack_node(const AttentionBackward& p, const PackedHeads<G>& g, std::int64_t node) {
   const HeadGroup& h = g.heads;
   float* grad = g.grad + node * h.width;
   float* facts = g.facts + node * 4 * G;
@@ -58,10 +58,11 @@ void multiply_factors(const AttentionBackward& p, const HeadGroup& g, std::int64
   }
 }
 
-// Scores and weights with which its neighbours attend to `node`; returns how many, in whole lanes.
+// NeighbourTerms and weights with which its neighbours attend to `node`; returns how many, in whole
+// lanes.
 template <int G>
-std::int64_t weigh_lookers(const AttentionBackward& p, const Group<G>& g, std::int64_t node,
-                           Pairs pairs) {
+std::int64_t weigh_neighbours(const AttentionBackward& p, const PackedHeads<G>& g,
+                              std::int64_t node, NeighbourTerms pairs) {
   const std::int64_t begin = p.graph.start[node], count = (p.graph.start[node + 1] - begin) * G;
   const std::int64_t padded = whole_lanes(count);
   const std::int32_t* column = p.graph.column + begin;
@@ -92,8 +93,8 @@ std::int64_t weigh_lookers(const AttentionBackward& p, const Group<G>& g, std::i
 
 // V vectors of the gradient of the node's row, from vector `first` on, and their part of the dots.
 template <int G, int V>
-void add_lookers(const AttentionBackward& p, const Group<G>& g, std::int64_t node,
-                 std::int64_t first, Pairs pairs, float* row) {
+void add_neighbours(const AttentionBackward& p, const PackedHeads<G>& g, std::int64_t node,
+                    std::int64_t first, NeighbourTerms pairs, float* row) {
   const std::int64_t begin = p.graph.start[node], count = p.graph.start[node + 1] - begin;
   const std::int64_t width = g.heads.width;
   const std::int32_t* __restrict column = p.graph.column + begin;
@@ -117,12 +118,13 @@ void add_lookers(const AttentionBackward& p, const Group<G>& g, std::int64_t nod
 }
 
 template <int G>
-void gather_node(const AttentionBackward& p, const Group<G>& g, std::int64_t node, Pairs pairs,
-                 float* row) {
-  const std::int64_t padded = weigh_lookers<G>(p, g, node, pairs), vectors = g.heads.width / LANES;
+void gather_node(const AttentionBackward& p, const PackedHeads<G>& g, std::int64_t node,
+                 NeighbourTerms pairs, float* row) {
+  const std::int64_t padded = weigh_neighbours<G>(p, g, node, pairs),
+                     vectors = g.heads.width / LANES;
   std::int64_t v = 0;
-  for (; v + 4 <= vectors; v += 4) add_lookers<G, 4>(p, g, node, v, pairs, row);
-  for (; v < vectors; ++v) add_lookers<G, 1>(p, g, node, v, pairs, row);
+  for (; v + 4 <= vectors; v += 4) add_neighbours<G, 4>(p, g, node, v, pairs, row);
+  for (; v < vectors; ++v) add_neighbours<G, 1>(p, g, node, v, pairs, row);
   unpack_row<G>(g.heads, row, p.grad_rows, node);
   Vec16 total = {};
   for (std::int64_t q = 0; q < padded; q += LANES) {
@@ -136,13 +138,14 @@ template <int G>
 void differentiate_group(const AttentionBackward& p, std::int64_t number) {
   const HeadGroup heads = head_group(p.shape, number);
   const std::int64_t nodes = p.graph.rows, slots = whole_lanes(most_entries(p.graph, 1) * G);
-  const Group<G> g{heads, nodes, number * nodes, p.scratch, p.scratch + nodes * heads.width};
+  const PackedHeads<G> g{heads, nodes, number * nodes, p.scratch, p.scratch + nodes * heads.width};
 #pragma omp parallel num_threads(p.threads)
   {
 #pragma omp for schedule(static)
     for (std::int64_t i = 0; i < nodes; ++i) pack_node<G>(p, g, i);
-    Scratch<float> row(heads.width), room(4 * slots);
-    const Pairs pairs{room.data, room.data + slots, room.data + 2 * slots, room.data + 3 * slots};
+    Zeroed<float> row(heads.width), room(4 * slots);
+    const NeighbourTerms pairs{room.data, room.data + slots, room.data + 2 * slots,
+                               room.data + 3 * slots};
 #pragma omp for schedule(dynamic, 64)
     for (std::int64_t i = 0; i < nodes; ++i) gather_node<G>(p, g, i, pairs, row.data);
   }

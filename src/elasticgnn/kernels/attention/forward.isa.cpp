@@ -65,10 +65,10 @@ Vec16 weigh_neighbours(const AttentionForward& p, const HeadGroup& g, std::int64
   float* source = weights.all;
   for (std::int64_t q = 0; q < count; q += G)
     copy_heads<G>(source + q, p.scratch + column[q / G] * G);
-  constexpr float kNever = -std::numeric_limits<float>::infinity();
-  for (std::int64_t q = count; q < padded; ++q) source[q] = kNever;
+  constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+  for (std::int64_t q = count; q < padded; ++q) source[q] = kMinusInfinity;
 
-  Vec16 top = splat(kNever);
+  Vec16 top = splat(kMinusInfinity);
   for (std::int64_t q = 0; q < padded; q += LANES) top = larger(top, load(source + q));
   float own[G];
   pack_heads<G>(g, p.target, node, own);
@@ -106,7 +106,7 @@ void attend_group(const AttentionForward& p, std::int64_t number) {
       pack_row<G>(g, p.rows, i, p.packed_rows + (number * nodes + i) * g.width);
       pack_heads<G>(g, p.source, i, p.scratch + i * G);
     }
-    Scratch<float> row(g.width), all(slots), above(Save ? slots : 1);
+    Zeroed<float> row(g.width), all(slots), above(Save ? slots : 1);
     const Weights weights{all.data, above.data};
 #pragma omp for schedule(dynamic, 64)
     for (std::int64_t i = 0; i < nodes; ++i) {

@@ -18,13 +18,13 @@ void bind_calls(nb::module_& module) {
       .def_rw("shared_cache_bytes", &Tuning::shared_cache_bytes)
       .def_rw("ahead_edges", &Tuning::ahead_edges)
       .def_rw("scratch_bytes", &Tuning::scratch_bytes)
-      .def_rw("lent_bytes", &Tuning::lent_bytes);
+      .def_rw("reclaimable_bytes", &Tuning::reclaimable_bytes);
   module.attr("tuning") = nb::cast(&tuning, nb::rv_policy::reference);
   module.def(
       "last_threads", [] { return Interruption::last_threads; },
       "Threads that did the steps of this thread's last call.");
-  module.def("scratch_bytes", &Scratch::kept_bytes,
-             "Bytes of scratch that this thread keeps for the next call.");
+  module.def("scratch_bytes", &Scratch::pool_bytes,
+             "Bytes of scratch that this thread has in its pool for the next call.");
   module.def("scratch_most", &Scratch::most_bytes,
              "The most that a call took since the last clear.");
   module.def("scratch_clear", &Scratch::clear, "Give this thread's scratch back to the system.");

@@ -6,13 +6,13 @@
 
 namespace elasticgnn {
 
-using Rows = nanobind::handle;  // an array, or None
+using Array = nanobind::handle;  // an array, or None
 
 template <class T>
-T* at(Rows rows) {
-  if (rows.is_none()) return nullptr;
+T* at(Array array) {
+  if (array.is_none()) return nullptr;
   Py_buffer view;
-  if (PyObject_GetBuffer(rows.ptr(), &view, PyBUF_ANY_CONTIGUOUS)) throw nanobind::python_error();
+  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_ANY_CONTIGUOUS)) throw nanobind::python_error();
   void* const address = view.buf;
   const bool fits = view.itemsize == sizeof(T);
   PyBuffer_Release(&view);

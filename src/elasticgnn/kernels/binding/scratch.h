@@ -23,8 +23,8 @@ class Scratch {
   explicit Scratch(std::size_t bytes) : buffer_(take(bytes)), used_(bytes) {}
   // A call within the call got another buffer; the last one that comes back stays.
   ~Scratch() {
-    if (buffer_.bytes > std::size_t(tuning.lent_bytes)) return;
-    if (used_ <= std::size_t(tuning.scratch_bytes) || lend()) kept() = std::move(buffer_);
+    if (buffer_.bytes > std::size_t(tuning.reclaimable_bytes)) return;
+    if (used_ <= std::size_t(tuning.scratch_bytes) || release()) pool() = std::move(buffer_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -33,10 +33,10 @@ class Scratch {
 
   // What this thread keeps, and the most that it took since `clear`: for tests and for measurements
   // of memory.
-  static std::size_t kept_bytes() { return kept().bytes; }
+  static std::size_t pool_bytes() { return pool().bytes; }
   static std::size_t most_bytes() { return most(); }
-  static void clear() { kept() = Buffer{}, most() = 0; }
-  static void fill(int byte) { std::memset(kept().memory.get(), byte, kept().bytes); }
+  static void clear() { pool() = Buffer{}, most() = 0; }
+  static void fill(int byte) { std::memset(pool().memory.get(), byte, pool().bytes); }
 
  private:
   static constexpr std::size_t kAlignment = 64, kHugePage = std::size_t(1) << 21;
@@ -50,8 +50,8 @@ class Scratch {
   };
 
   static Buffer take(std::size_t bytes) {
-    Buffer buffer = std::move(kept());
-    kept() = Buffer{};
+    Buffer buffer = std::move(pool());
+    pool() = Buffer{};
     most() = bytes > most() ? bytes : most();
     if (buffer.bytes >= bytes && buffer.memory) return buffer;
     buffer = Buffer{};  // before there is a larger one
@@ -67,14 +67,14 @@ class Scratch {
     return buffer;
   }
   // Whether the system now may take the pages of the buffer.
-  bool lend() const {
+  bool release() const {
 #if defined(__linux__) && defined(MADV_FREE)
     return madvise(buffer_.memory.get(), buffer_.bytes, MADV_FREE) == 0;
 #else
     return false;
 #endif
   }
-  static Buffer& kept() {
+  static Buffer& pool() {
     static thread_local Buffer buffer;
     return buffer;
   }

@@ -25,13 +25,14 @@ namespace elasticgnn {
 
 namespace {
 
-using Tables = std::array<Address, 8>;  // start, column, edge, lead, other, weight, scale, factor
-using Numbers = std::array<double, 8>;  // gamma, beta, smoothing, lambda1, start, slope, and the
-                                        // derivatives of the last two by beta
-using Pass = std::array<std::int64_t, 5>;  // first row, end, width, threads, shape
+using HaloTables =
+    std::array<Address, 8>;  // start, column, edge, lead, other, weight, scale, factor
+using HaloNumbers = std::array<double, 8>;  // gamma, beta, smoothing, lambda1, start, slope, and
+                                            // the derivatives of the last two by beta
+using HaloSpan = std::array<std::int64_t, 5>;  // first row, end, width, threads, shape
 
 template <class T>
-HaloGraph<T> make_graph(const Tables& tables) {
+HaloGraph<T> make_graph(const HaloTables& tables) {
   return {at<std::int64_t>(tables[0]),
           at<std::int32_t>(tables[1]),
           at<std::int32_t>(tables[2]),
@@ -43,22 +44,22 @@ HaloGraph<T> make_graph(const Tables& tables) {
 }
 
 template <class T>
-HaloSizes<T> make_sizes(const Numbers& numbers, const Pass& pass) {
+HaloSizes<T> make_sizes(const HaloNumbers& numbers, const HaloSpan& pass) {
   return {T(numbers[0]), T(numbers[1]), T(numbers[2]), T(numbers[3]), T(numbers[4]),
           T(numbers[5]), T(numbers[6]), T(numbers[7]), Shape(pass[4])};
 }
 
 // One pass of a kernel over rows of the process.
 template <class T, class Kernel, class Arrays>
-void call_pass(Kernel kernel, const Tables& tables, const Numbers& numbers, const Pass& pass,
-               const Arrays& arrays) {
+void call_pass(Kernel kernel, const HaloTables& tables, const HaloNumbers& numbers,
+               const HaloSpan& pass, const Arrays& arrays) {
   const HaloPass rows{pass[0], pass[1], pass[2], int(pass[3])};
   call(kernel, make_graph<T>(tables), make_sizes<T>(numbers, pass), rows, arrays);
 }
 
 // rows: x, q, u, predicted, y
 template <class T>
-void smooth(const Tables& tables, const Numbers& numbers, const Pass& pass,
+void smooth(const HaloTables& tables, const HaloNumbers& numbers, const HaloSpan& pass,
             const std::array<Address, 5>& rows) {
   HaloForward<T> arrays{};
   arrays.x = at<T>(rows[0]), arrays.q = at<T>(rows[1]), arrays.u = at<T>(rows[2]);
@@ -69,7 +70,7 @@ void smooth(const Tables& tables, const Numbers& numbers, const Pass& pass,
 
 // rows: u, predicted, y, dual before and after, q, f
 template <class T>
-void ascend(const Tables& tables, const Numbers& numbers, const Pass& pass,
+void ascend(const HaloTables& tables, const HaloNumbers& numbers, const HaloSpan& pass,
             const std::array<Address, 7>& rows) {
   HaloForward<T> arrays{};
   arrays.u = at<T>(rows[0]), arrays.predicted = at<T>(rows[1]), arrays.y = at<T>(rows[2]);
@@ -81,7 +82,7 @@ void ascend(const Tables& tables, const Numbers& numbers, const Pass& pass,
 
 // rows: those of HaloAdjoint in their order, sums last
 template <class T>
-void adjoint_step(const Tables& tables, const Numbers& numbers, const Pass& pass,
+void adjoint_step(const HaloTables& tables, const HaloNumbers& numbers, const HaloSpan& pass,
                   const std::array<Address, 9>& rows) {
   const HaloAdjoint<T> arrays{at<T>(rows[0]), at<T>(rows[1]),      at<T>(rows[2]),
                               at<T>(rows[3]), at<T>(rows[4]),      at<T>(rows[5]),
@@ -92,7 +93,7 @@ void adjoint_step(const Tables& tables, const Numbers& numbers, const Pass& pass
 
 // rows: gradient of the dual, b
 template <class T>
-void correct_dual(const Tables& tables, const Numbers& numbers, const Pass& pass,
+void correct_dual(const HaloTables& tables, const HaloNumbers& numbers, const HaloSpan& pass,
                   const std::array<Address, 2>& rows) {
   HaloAdjoint<T> arrays{};
   arrays.dual_grad = at<T>(rows[0]), arrays.b = at<T>(rows[1]);
@@ -102,7 +103,7 @@ void correct_dual(const Tables& tables, const Numbers& numbers, const Pass& pass
 
 // rows and sums: those of HaloStrengths in their order
 template <class T>
-void strengths(const Tables& tables, const Numbers& numbers, const Pass& pass,
+void strengths(const HaloTables& tables, const HaloNumbers& numbers, const HaloSpan& pass,
                const std::array<Address, 8>& rows, const std::array<Address, 4>& sums) {
   const HaloStrengths<T> arrays{at<T>(rows[0]),      at<T>(rows[1]),      at<T>(rows[2]),
                                 at<T>(rows[3]),      at<T>(rows[4]),      at<T>(rows[5]),

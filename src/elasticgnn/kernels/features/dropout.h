@@ -13,11 +13,11 @@ namespace {
 // Sixteen entries at a time; dropped ones are overwritten by the next kept one.
 struct KeptEntries {
   const SparseRows& matrix;
-  Scratch<std::int32_t> column;
-  Scratch<float> value;
-  Scratch<std::int32_t> count;  // kept entries before each group of sixteen
-  Scratch<std::uint16_t> bits;  // which of a group are kept
-  std::int64_t first = 0;       // entry of the first group
+  Zeroed<std::int32_t> column;
+  Zeroed<float> value;
+  Zeroed<std::int32_t> count;  // kept entries before each group of sixteen
+  Zeroed<std::uint16_t> bits;  // which of a group are kept
+  std::int64_t first = 0;      // entry of the first group
 
   KeptEntries(const SparseRows& m, std::int64_t entries)
       : matrix(m),

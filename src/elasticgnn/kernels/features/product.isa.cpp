@@ -9,7 +9,7 @@
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
-constexpr std::int64_t TASK_ROWS = 64;
+constexpr std::int64_t PRODUCT_ROWS = 64;
 
 // What is summed for one row of the product: scale * value[k] * dense[column[k]].
 struct Row {
@@ -71,15 +71,15 @@ void sparse_product(const SparseProduct& p) {
 }
 
 void dropped_product(const DroppedProduct& p) {
-  const std::int64_t rows = p.matrix.rows, tasks = (rows + TASK_ROWS - 1) / TASK_ROWS;
-  const std::int64_t entries = most_entries(p.matrix, TASK_ROWS);
+  const std::int64_t rows = p.matrix.rows, tasks = (rows + PRODUCT_ROWS - 1) / PRODUCT_ROWS;
+  const std::int64_t entries = most_entries(p.matrix, PRODUCT_ROWS);
 #pragma omp parallel num_threads(p.threads)
   {
     KeptEntries kept(p.matrix, entries);
 #pragma omp for schedule(dynamic)
     for (std::int64_t task = 0; task < tasks; ++task) {
-      const std::int64_t begin = task * TASK_ROWS;
-      dropped_rows(p, begin, smaller(rows, begin + TASK_ROWS), kept);
+      const std::int64_t begin = task * PRODUCT_ROWS;
+      dropped_rows(p, begin, smaller(rows, begin + PRODUCT_ROWS), kept);
     }
   }
 }

@@ -27,13 +27,14 @@ namespace elasticgnn {
 
 namespace {
 
-using Sizes = std::array<std::int64_t, 5>;   // nodes, edges, graphs, most flips of one, threads
-using Tables = std::array<Address, 5>;       // tail, head, first edge, first flip, flips
-using Result = std::array<std::int64_t, 3>;  // width, address of the rows, address of the labels
-using Numbers = std::array<double, 6>;  // lambda1, gamma, beta, smoothing, and start and slope of
-                                        // the projection
+using FlippedSizes =
+    std::array<std::int64_t, 5>;               // nodes, edges, graphs, most flips of one, threads
+using FlippedTables = std::array<Address, 5>;  // tail, head, first edge, first flip, flips
+using Result = std::array<std::int64_t, 3>;    // width, address of the rows, address of the labels
+using FlippedNumbers = std::array<double, 6>;  // lambda1, gamma, beta, smoothing, and start and
+                                               // slope of the projection
 
-FlippedGraphs graphs_of(const Sizes& sizes, const Tables& tables) {
+FlippedGraphs graphs_of(const FlippedSizes& sizes, const FlippedTables& tables) {
   return {sizes[0],
           sizes[1],
           sizes[2],
@@ -52,8 +53,9 @@ FlippedResult result_of(const Result& result) {
 }
 
 // options: stride, shape, steps
-void elastic(const Sizes& sizes, const Tables& tables, Address x,
-             std::array<std::int64_t, 3> options, const Numbers& numbers, const Result& result) {
+void elastic(const FlippedSizes& sizes, const FlippedTables& tables, Address x,
+             std::array<std::int64_t, 3> options, const FlippedNumbers& numbers,
+             const Result& result) {
   static const auto kernel = ELASTICGNN_PICK(flipped_elastic);
   const FlippedElastic task{
       at<float>(x),      options[0],        float(numbers[0]), float(numbers[1]), float(numbers[2]),
@@ -62,8 +64,9 @@ void elastic(const Sizes& sizes, const Tables& tables, Address x,
 }
 
 // arrays: x, first bias, second weights, second bias; shape: hidden, stride
-void convolutions(const Sizes& sizes, const Tables& tables, std::array<Address, 4> arrays,
-                  std::array<std::int64_t, 2> shape, const Result& result) {
+void convolutions(const FlippedSizes& sizes, const FlippedTables& tables,
+                  std::array<Address, 4> arrays, std::array<std::int64_t, 2> shape,
+                  const Result& result) {
   static const auto kernel = ELASTICGNN_PICK(flipped_convolutions);
   const FlippedConvolutions task{at<float>(arrays[0]),
                                  at<float>(arrays[1]),
@@ -75,7 +78,7 @@ void convolutions(const Sizes& sizes, const Tables& tables, std::array<Address, 
 }
 
 // options: stride, norm, double root, steps; numbers: fidelity, cut, smallest
-void reweighted(const Sizes& sizes, const Tables& tables, Address x,
+void reweighted(const FlippedSizes& sizes, const FlippedTables& tables, Address x,
                 std::array<std::int64_t, 4> options, std::array<double, 3> numbers,
                 const Result& result) {
   static const auto kernel = ELASTICGNN_PICK(flipped_reweighted);
@@ -86,15 +89,16 @@ void reweighted(const Sizes& sizes, const Tables& tables, Address x,
 }
 
 // arrays: x, mix; shape: stride, steps
-void polynomial(const Sizes& sizes, const Tables& tables, std::array<Address, 2> arrays,
-                std::array<std::int64_t, 2> shape, const Result& result) {
+void polynomial(const FlippedSizes& sizes, const FlippedTables& tables,
+                std::array<Address, 2> arrays, std::array<std::int64_t, 2> shape,
+                const Result& result) {
   static const auto kernel = ELASTICGNN_PICK(flipped_polynomial);
   const FlippedPolynomial task{at<float>(arrays[0]), at<float>(arrays[1]), shape[0], int(shape[1])};
   call_steps(kernel, graphs_of(sizes, tables), task, result_of(result));
 }
 
 // arrays: x, second weights, second bias; shape: hidden, its columns in use, stride, mixing
-void layers(const Sizes& sizes, const Tables& tables, std::array<Address, 3> arrays,
+void layers(const FlippedSizes& sizes, const FlippedTables& tables, std::array<Address, 3> arrays,
             std::array<std::int64_t, 4> shape, double parameter, const Result& result) {
   static const auto kernel = ELASTICGNN_PICK(flipped_layers);
   const FlippedLayers task{at<float>(arrays[0]),

@@ -15,8 +15,7 @@
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
-constexpr int kRow = kFlippedRow;
-using P = Pack<float, kRow>;
+using P = Pack<float, kFlippedRow>;
 using Vec = P::Vec;
 
 // The edges of one flipped graph, and its scales 1/sqrt(1 + degree).
@@ -64,10 +63,12 @@ ELASTICGNN_INLINE void add_to(float* row, Vec value) { P::store(row, P::load(row
 template <int Parts>
 void add_neighbours(const Edges& edges, const float* __restrict u, float* __restrict total) {
   for (std::int64_t e = 0; e < edges.count; ++e) {
-    const std::int64_t t = edges.tail[e] * std::int64_t(Parts * kRow),
-                       h = edges.head[e] * std::int64_t(Parts * kRow);
-    for (int k = 0; k < Parts * kRow; k += kRow) add_to(total + t + k, P::load(u + h + k));
-    for (int k = 0; k < Parts * kRow; k += kRow) add_to(total + h + k, P::load(u + t + k));
+    const std::int64_t t = edges.tail[e] * std::int64_t(Parts * kFlippedRow),
+                       h = edges.head[e] * std::int64_t(Parts * kFlippedRow);
+    for (int k = 0; k < Parts * kFlippedRow; k += kFlippedRow)
+      add_to(total + t + k, P::load(u + h + k));
+    for (int k = 0; k < Parts * kFlippedRow; k += kFlippedRow)
+      add_to(total + h + k, P::load(u + t + k));
   }
 }
 

@@ -31,18 +31,18 @@ template <int Parts>
 void ascend(const Edges& edges, const FlippedElastic& task, const float* __restrict p,
             float* __restrict dual, float* __restrict divergence) {
   for (std::int64_t e = 0; e < edges.count; ++e) {
-    const std::int64_t t = edges.tail[e] * std::int64_t(Parts * kRow),
-                       h = edges.head[e] * std::int64_t(Parts * kRow);
-    float* const own = dual + e * Parts * kRow;
+    const std::int64_t t = edges.tail[e] * std::int64_t(Parts * kFlippedRow),
+                       h = edges.head[e] * std::int64_t(Parts * kFlippedRow);
+    float* const own = dual + e * Parts * kFlippedRow;
     Vec z[Parts];
     for (int k = 0; k < Parts; ++k)
-      z[k] = P::load(own + k * kRow) +
-             task.beta * (P::load(p + t + k * kRow) - P::load(p + h + k * kRow));
+      z[k] = P::load(own + k * kFlippedRow) +
+             task.beta * (P::load(p + t + k * kFlippedRow) - P::load(p + h + k * kFlippedRow));
     project(task, z);
     for (int k = 0; k < Parts; ++k) {
-      P::store(own + k * kRow, z[k]);
-      add_to(divergence + t + k * kRow, z[k]);
-      add_to(divergence + h + k * kRow, -z[k]);
+      P::store(own + k * kFlippedRow, z[k]);
+      add_to(divergence + t + k * kFlippedRow, z[k]);
+      add_to(divergence + h + k * kFlippedRow, -z[k]);
     }
   }
 }
@@ -63,16 +63,16 @@ struct ElasticWork {
 template <int Parts>
 void descend(const FlippedGraphs& all, const Edges& edges, const FlippedElastic& task,
              const ElasticWork& work) {
-  const std::int64_t width = Parts * kRow, size = all.num_nodes * width;
+  const std::int64_t width = Parts * kFlippedRow, size = all.num_nodes * width;
   for (std::int64_t i = 0; i < all.num_nodes; ++i)
-    for (std::int64_t k = i * width; k < (i + 1) * width; k += kRow) {
+    for (std::int64_t k = i * width; k < (i + 1) * width; k += kFlippedRow) {
       P::store(work.scaled + k, edges.scale[i] * P::load(work.signal + k));
       P::store(work.total + k, P::load(work.scaled + k));
     }
   add_neighbours<Parts>(edges, work.scaled, work.total);
   // degree * scale^2 = 1, the self-loop included: L F = F - scale * total
   for (std::int64_t i = 0, k = 0; k < size; ++i)
-    for (const std::int64_t end = k + width; k < end; k += kRow) {
+    for (const std::int64_t end = k + width; k < end; k += kFlippedRow) {
       const Vec f = P::load(work.signal + k), smooth = edges.scale[i] * P::load(work.total + k);
       P::store(work.y + k, task.gamma * P::load(task.x + k) + (1 - task.gamma) * f -
                                task.smoothing * (f - smooth));
@@ -83,10 +83,10 @@ void descend(const FlippedGraphs& all, const Edges& edges, const FlippedElastic&
 template <int Parts>
 void correct(const FlippedGraphs& all, const Edges& edges, const FlippedElastic& task,
              const ElasticWork& work, bool scaled, float* to) {
-  constexpr std::int64_t width = Parts * kRow;
+  constexpr std::int64_t width = Parts * kFlippedRow;
   for (std::int64_t i = 0; i < all.num_nodes; ++i) {
     const float scale = edges.scale[i], factor = scaled ? scale : 1;
-    for (std::int64_t k = i * width; k < (i + 1) * width; k += kRow)
+    for (std::int64_t k = i * width; k < (i + 1) * width; k += kFlippedRow)
       P::store(to + k,
                factor * (P::load(work.y + k) - task.gamma * scale * P::load(work.divergence + k)));
   }
@@ -117,19 +117,19 @@ struct ConvolutionWork {
   float *scaled, *total, *logits;
 
   ConvolutionWork(const FlippedGraphs& all, const FlippedConvolutions& task, Arena& arena)
-      : scaled(arena.take<float>(all.num_nodes * kRow)),
-        total(arena.take<float>(all.num_nodes * kRow)),
+      : scaled(arena.take<float>(all.num_nodes * kFlippedRow)),
+        total(arena.take<float>(all.num_nodes * kFlippedRow)),
         logits(arena.take<float>(all.num_nodes * task.stride)) {}
 };
 
-// total <- A+I times the scaled columns [from, from + kRow) of rows (n, stride): a slice fits the
-// nearest caches.
+// total <- A+I times the scaled columns [from, from + kFlippedRow) of rows (n, stride): a slice
+// fits the nearest caches.
 void smooth_slice(const FlippedGraphs& all, const Edges& edges, const float* rows,
                   std::int64_t stride, std::int64_t from, const ConvolutionWork& work) {
   for (std::int64_t i = 0; i < all.num_nodes; ++i) {
     const Vec own = edges.scale[i] * P::load(rows + i * stride + from);
-    P::store(work.scaled + i * kRow, own);
-    P::store(work.total + i * kRow, own);
+    P::store(work.scaled + i * kFlippedRow, own);
+    P::store(work.total + i * kFlippedRow, own);
   }
   add_neighbours<1>(edges, work.scaled, work.total);
 }
@@ -137,25 +137,26 @@ void smooth_slice(const FlippedGraphs& all, const Edges& edges, const float* row
 void convolve_twice(const FlippedGraphs& all, const Edges& edges, const FlippedConvolutions& task,
                     const ConvolutionWork& work) {
   std::memset(work.logits, 0, std::size_t(all.num_nodes * task.stride) * sizeof(float));
-  for (std::int64_t from = 0; from < task.hidden; from += kRow) {
+  for (std::int64_t from = 0; from < task.hidden; from += kFlippedRow) {
     smooth_slice(all, edges, task.x, task.hidden, from, work);
     const Vec bias = P::load(task.bias1 + from);
     for (std::int64_t i = 0; i < all.num_nodes; ++i) {
-      const Vec hidden = P::most(edges.scale[i] * P::load(work.total + i * kRow) + bias, Vec{});
-      for (std::int64_t k = 0; k < task.stride; k += kRow) {
+      const Vec hidden =
+          P::most(edges.scale[i] * P::load(work.total + i * kFlippedRow) + bias, Vec{});
+      for (std::int64_t k = 0; k < task.stride; k += kFlippedRow) {
         Vec sum = P::load(work.logits + i * task.stride + k);
-        for (int c = 0; c < kRow; ++c)
+        for (int c = 0; c < kFlippedRow; ++c)
           sum += hidden[c] * P::load(task.weight2 + (from + c) * task.stride + k);
         P::store(work.logits + i * task.stride + k, sum);
       }
     }
   }
-  for (std::int64_t k = 0; k < task.stride; k += kRow) {
+  for (std::int64_t k = 0; k < task.stride; k += kFlippedRow) {
     smooth_slice(all, edges, work.logits, task.stride, k, work);
     const Vec bias = P::load(task.bias2 + k);
     for (std::int64_t i = 0; i < all.num_nodes; ++i)
       P::store(work.logits + i * task.stride + k,
-               edges.scale[i] * P::load(work.total + i * kRow) + bias);
+               edges.scale[i] * P::load(work.total + i * kFlippedRow) + bias);
   }
 }
 
@@ -166,7 +167,7 @@ std::size_t flipped_elastic(const FlippedGraphs& all, const FlippedElastic& task
                             const FlippedResult& result, char* scratch) {
   return each_graph<ElasticWork>(
       all, task, scratch, [&](const Edges& edges, const ElasticWork& work, std::int64_t graph) {
-        if (task.stride == kRow) elastic_steps<1>(all, edges, task, work);
+        if (task.stride == kFlippedRow) elastic_steps<1>(all, edges, task, work);
         else elastic_steps<2>(all, edges, task, work);
         hand_out(all, graph, work.signal, task.stride, result);
       });

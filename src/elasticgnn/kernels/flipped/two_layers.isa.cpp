@@ -44,7 +44,7 @@ struct LayerWork {
 };
 
 // Rows (n, stride) with `width` columns in use.
-struct Rows {
+struct NodeRows {
   const float* data;
   std::int64_t stride, width;
   const float* at(std::int64_t node) const { return data + node * stride; }
@@ -52,12 +52,14 @@ struct Rows {
 
 ELASTICGNN_INLINE float product(const float* one, const float* other, std::int64_t stride) {
   Vec sum{};
-  for (std::int64_t k = 0; k < stride; k += kRow) sum += P::load(one + k) * P::load(other + k);
+  for (std::int64_t k = 0; k < stride; k += kFlippedRow)
+    sum += P::load(one + k) * P::load(other + k);
   return P::sum(sum);
 }
 
 // Shares of a node's neighbours by the cosine of rows; returns their sum.
-float guard(const FlippedLayers& task, const Rows& rows, const LayerWork& work, std::int64_t node) {
+float guard(const FlippedLayers& task, const NodeRows& rows, const LayerWork& work,
+            std::int64_t node) {
   const std::int64_t begin = work.first[node], self = work.first[node + 1] - 1;
   float total = 0, count = 0, norm = 0;
   for (std::int64_t p = begin; p < self; ++p) {
@@ -77,7 +79,7 @@ float guard(const FlippedLayers& task, const Rows& rows, const LayerWork& work, 
 }
 
 // The value of a column at which half of a node's strength is reached.
-float median(const Edges& edges, const Rows& rows, const LayerWork& work, std::int64_t node,
+float median(const Edges& edges, const NodeRows& rows, const LayerWork& work, std::int64_t node,
              std::int64_t column, double half) {
   const std::int64_t begin = work.first[node], count = work.first[node + 1] - begin;
   for (std::int64_t p = 0; p < count; ++p) {
@@ -92,14 +94,16 @@ float median(const Edges& edges, const Rows& rows, const LayerWork& work, std::i
   return work.ordered[count - 1].first;
 }
 
-// Up to so many neighbours every value is compared with every other, kRow columns at a time, which
-// beats sorting column by column: 1.2 instead of 5.1 ms a graph of Cora, by studies/table_cost.py.
-// Sums of so few strengths in float are off by less than the 1e-6 by which `half` is lowered.
+// Up to so many neighbours every value is compared with every other, kFlippedRow columns at a time,
+// which beats sorting column by column: 1.2 instead of 5.1 ms a graph of Cora, by
+// studies/table_cost.py. Sums of so few strengths in float are off by less than the 1e-6 by which
+// `half` is lowered.
 constexpr std::int64_t kCompared = 64;
 
-// The same of kRow columns: the least value such that it and all below have half of the strength.
-Vec compared_median(const Rows& rows, const LayerWork& work, std::int64_t node, std::int64_t column,
-                    float half) {
+// The same of kFlippedRow columns: the least value such that it and all below have half of the
+// strength.
+Vec compared_median(const NodeRows& rows, const LayerWork& work, std::int64_t node,
+                    std::int64_t column, float half) {
   const std::int64_t begin = work.first[node], count = work.first[node + 1] - begin;
   Vec value[kCompared], least = P::splat(std::numeric_limits<float>::infinity());
   for (std::int64_t p = 0; p < count; ++p)
@@ -114,11 +118,11 @@ Vec compared_median(const Rows& rows, const LayerWork& work, std::int64_t node, 
 }
 
 // The weighted median of every column of a node and its neighbours, whose strengths are `factor`.
-void medians(const Edges& edges, const Rows& rows, const LayerWork& work, std::int64_t node,
+void medians(const Edges& edges, const NodeRows& rows, const LayerWork& work, std::int64_t node,
              float total) {
   const double half = double(total / 2) * (1 - 1e-6);
   if (work.first[node + 1] - work.first[node] <= kCompared) {
-    for (std::int64_t k = 0; k < rows.stride; k += kRow)
+    for (std::int64_t k = 0; k < rows.stride; k += kFlippedRow)
       P::store(work.mixed + k, compared_median(rows, work, node, k, float(half)));
     return;
   }
@@ -128,7 +132,7 @@ void medians(const Edges& edges, const Rows& rows, const LayerWork& work, std::i
 }
 
 // Shares by nearness to the median, scaled to a GCN's sum of strengths; returns 1.
-float near_median(const Edges& edges, const FlippedLayers& task, const Rows& rows,
+float near_median(const Edges& edges, const FlippedLayers& task, const NodeRows& rows,
                   const LayerWork& work, std::int64_t node) {
   const std::int64_t begin = work.first[node], end = work.first[node + 1];
   float total = 0, norm = 0;
@@ -140,7 +144,7 @@ float near_median(const Edges& edges, const FlippedLayers& task, const Rows& row
   for (std::int64_t p = begin; p < end; ++p) {
     const std::int32_t other = work.neighbour[p];
     Vec square{};
-    for (std::int64_t k = 0; k < rows.stride; k += kRow) {
+    for (std::int64_t k = 0; k < rows.stride; k += kFlippedRow) {
       const Vec apart = P::load(rows.at(other) + k) - P::load(middle + k);
       square += apart * apart;
     }
@@ -152,8 +156,8 @@ float near_median(const Edges& edges, const FlippedLayers& task, const Rows& row
 }
 
 // The share of each neighbour of a node, and what their sum is to be divided by.
-float shares(const Edges& edges, const FlippedLayers& task, const Rows& rows, const LayerWork& work,
-             std::int64_t node) {
+float shares(const Edges& edges, const FlippedLayers& task, const NodeRows& rows,
+             const LayerWork& work, std::int64_t node) {
   if (task.mixing == Mixing::guard) return guard(task, rows, work, node);
   if (task.mixing == Mixing::median) return near_median(edges, task, rows, work, node);
   for (std::int64_t p = work.first[node]; p < work.first[node + 1]; ++p)
@@ -163,14 +167,14 @@ float shares(const Edges& edges, const FlippedLayers& task, const Rows& rows, co
 
 // to(node, row) is called with the mixed row of each node.
 template <class To>
-void mix(const FlippedGraphs& all, const Edges& edges, const FlippedLayers& task, const Rows& rows,
-         const LayerWork& work, To&& to) {
+void mix(const FlippedGraphs& all, const Edges& edges, const FlippedLayers& task,
+         const NodeRows& rows, const LayerWork& work, To&& to) {
   if (task.mixing == Mixing::guard)
     for (std::int64_t i = 0; i < all.num_nodes; ++i)
       work.length[i] = std::max(square_root(product(rows.at(i), rows.at(i), rows.stride)), 1e-12f);
   for (std::int64_t i = 0; i < all.num_nodes; ++i) {
     const float factor = 1 / shares(edges, task, rows, work, i);
-    for (std::int64_t k = 0; k < rows.stride; k += kRow) {
+    for (std::int64_t k = 0; k < rows.stride; k += kFlippedRow) {
       Vec sum{};
       for (std::int64_t p = work.first[i]; p < work.first[i + 1]; ++p)
         sum += work.factor[p] * P::load(rows.at(work.neighbour[p]) + k);
@@ -186,7 +190,7 @@ const float* two_layers(const FlippedGraphs& all, const Edges& edges, const Flip
   work.list_neighbours(all, edges);
   mix(all, edges, task, {task.x, task.hidden, task.hidden_width}, work,
       [&](std::int64_t node, const float* row) {
-        for (std::int64_t k = 0; k < task.stride; k += kRow) {
+        for (std::int64_t k = 0; k < task.stride; k += kFlippedRow) {
           Vec sum = P::load(task.bias2 + k);
           for (std::int64_t c = 0; c < task.hidden_width; ++c)
             sum += std::max(row[c], 0.0f) * P::load(task.weight2 + c * task.stride + k);

@@ -6,7 +6,7 @@
 
 namespace nb = nanobind;
 
-ELASTICGNN_DECLARE(void perceptrons_forward(const Perceptrons& p, const Forward& f);
+ELASTICGNN_DECLARE(void perceptrons_forward(const Perceptrons& p, const PerceptronForward& f);
                    void perceptrons_step(const Perceptrons& p, const Backward& b, const Adam& a);
                    void score(const Scores& s);)
 
@@ -61,7 +61,7 @@ void bind_perceptrons(nb::module_& module) {
          std::uint64_t epoch, int threads) {
         static const auto kernel = ELASTICGNN_PICK(perceptrons_forward);
         call(kernel, timed(p, epoch, threads),
-             Forward{rows, at<float>(activation), at<float>(logits)});
+             PerceptronForward{rows, at<float>(activation), at<float>(logits)});
       },
       "logits <- every run's; with activations to be saved, under dropout.");
   module.def(

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::int64_t NODES = 4;  // whose second layers are computed together
 
-struct Pass {
+struct RunPass {
   const Perceptrons& p;
-  const Forward& f;
+  const PerceptronForward& f;
   std::int64_t run;
   std::uint64_t input_key, hidden_key;
   const float* first;  // what the entries of a node's row choose rows of: weights, or mixed rows
@@ -23,7 +23,7 @@ struct Pass {
 };
 
 // x where the hash of its position survives, scaled; else 0.
-[[gnu::always_inline]] inline Vec16 drop(const Pass& s, Vec16 x, std::int64_t position) {
+[[gnu::always_inline]] inline Vec16 drop(const RunPass& s, Vec16 x, std::int64_t position) {
   const Words16 lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   const Words16 hash = hash_position(lanes + std::uint32_t(position), s.hidden_key);
   return hash >= s.p.threshold[s.run] ? x * s.p.scale[s.run] : Vec16{};
@@ -31,7 +31,7 @@ struct Pass {
 
 // Hidden units from `unit` on of one node: relu(values times rows of `first` + bias).
 template <int V, bool Train>
-[[gnu::always_inline]] inline void units(const Pass& s, std::int64_t node,
+[[gnu::always_inline]] inline void units(const RunPass& s, std::int64_t node,
                                          const std::int32_t* column, const float* value,
                                          std::int64_t count, std::int64_t unit, float* hidden) {
   weighted_rows<V>(column, value, count, s.first + unit, s.p.hidden, s.scale, hidden + unit);
@@ -44,7 +44,7 @@ template <int V, bool Train>
 }
 
 template <bool Train>
-[[gnu::always_inline]] inline void hidden_row(const Pass& s, std::int64_t node,
+[[gnu::always_inline]] inline void hidden_row(const RunPass& s, std::int64_t node,
                                               const std::int32_t* column, const float* value,
                                               std::int64_t count, float* hidden) {
   std::int64_t unit = 0;
@@ -59,7 +59,7 @@ typedef float UnalignedClasses __attribute__((vector_size(32), aligned(4), may_a
 
 // Logits of up to NODES nodes, eight classes at a time; hidden (NODES, hidden).
 template <int N>
-[[gnu::always_inline]] inline void second_layer(const Pass& s, std::int64_t node,
+[[gnu::always_inline]] inline void second_layer(const RunPass& s, std::int64_t node,
                                                 const float* hidden) {
   const std::int64_t width = s.p.hidden;
   for (std::int64_t c0 = 0; c0 < s.p.classes; c0 += 8) {
@@ -82,14 +82,14 @@ template <int N>
   }
 }
 
-void second_layers(const Pass& s, std::int64_t begin, std::int64_t end, const float* hidden) {
+void second_layers(const RunPass& s, std::int64_t begin, std::int64_t end, const float* hidden) {
   std::int64_t node = begin;
   for (; node + NODES <= end; node += NODES)
     second_layer<NODES>(s, node, hidden + (node - begin) * s.p.hidden);
   for (; node < end; ++node) second_layer<1>(s, node, hidden + (node - begin) * s.p.hidden);
 }
 
-void train_rows(const Pass& s, std::int64_t begin, std::int64_t end, KeptEntries& kept) {
+void train_rows(const RunPass& s, std::int64_t begin, std::int64_t end, KeptEntries& kept) {
   const SparseRows& m = s.f.rows;
   float* hidden = s.f.activation + (s.run * m.rows + begin) * s.p.hidden;
   kept.select(m.start[begin], m.start[end], s.input_key, s.p.threshold[s.run]);
@@ -105,7 +105,7 @@ void train_rows(const Pass& s, std::int64_t begin, std::int64_t end, KeptEntries
 
 // From all entries of the rows of `m`, which is the features or the graph's matrix.
 template <bool Train>
-void whole_rows(const Pass& s, const SparseRows& m, std::int64_t begin, std::int64_t end,
+void whole_rows(const RunPass& s, const SparseRows& m, std::int64_t begin, std::int64_t end,
                 float* hidden) {
   for (std::int64_t node = begin; node < end; ++node) {
     const std::int64_t q = m.start[node];
@@ -116,7 +116,7 @@ void whole_rows(const Pass& s, const SparseRows& m, std::int64_t begin, std::int
 }
 
 // The first layer's products with the features, before the graph's matrix.
-void mixed_rows(const Pass& s, std::int64_t begin, std::int64_t end, KeptEntries& kept) {
+void mixed_rows(const RunPass& s, std::int64_t begin, std::int64_t end, KeptEntries& kept) {
   const SparseRows& m = s.f.rows;
   const bool train = s.f.activation != nullptr;
   if (train) kept.select(m.start[begin], m.start[end], s.input_key, s.p.threshold[s.run]);
@@ -138,7 +138,8 @@ void transpose_second(const Perceptrons& p, const float* second, std::int64_t wi
     for (std::int64_t u = 0; u < p.hidden; ++u) w[u * width + c] = second[c * p.hidden + u];
 }
 
-Pass start_pass(const Perceptrons& p, const Forward& f, std::int64_t run, float* transposed) {
+RunPass start_pass(const Perceptrons& p, const PerceptronForward& f, std::int64_t run,
+                   float* transposed) {
   const float* first = p.weights + run * p.stride;
   const float* bias = first + p.features * p.hidden;
   const float* second = bias + p.hidden;
@@ -158,7 +159,7 @@ Pass start_pass(const Perceptrons& p, const Forward& f, std::int64_t run, float*
 }
 
 // The pass behind the graph's matrix: from mixed rows, without the last bias.
-Pass behind_matrix(Pass pass, const float* zeros) {
+RunPass behind_matrix(RunPass pass, const float* zeros) {
   pass.first = pass.p.convolution.mixed + pass.run * pass.f.rows.rows * pass.p.hidden;
   pass.scale = 1.0f;
   pass.second_bias = zeros;
@@ -168,22 +169,22 @@ Pass behind_matrix(Pass pass, const float* zeros) {
 // What a thread needs of its own.
 struct Buffers {
   KeptEntries kept;
-  Scratch<float> hidden, second, zeros;
+  Zeroed<float> hidden, second, zeros;
 
-  Buffers(const Perceptrons& p, const Forward& f, std::int64_t entries)
+  Buffers(const Perceptrons& p, const PerceptronForward& f, std::int64_t entries)
       : kept(f.rows, entries),
-        hidden(f.activation ? 1 : TASK_ROWS * p.hidden),
+        hidden(f.activation ? 1 : PERCEPTRON_ROWS * p.hidden),
         second(p.hidden * (p.classes + 8)),
         zeros(p.classes) {}
 };
 
-void perceptron_rows(const Pass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
+void perceptron_rows(const RunPass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
   if (pass.f.activation) train_rows(pass, begin, end, own.kept);
   else whole_rows<false>(pass, pass.f.rows, begin, end, own.hidden.data);
 }
 
-void convolved_rows(const Pass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
-  const Pass behind = behind_matrix(pass, own.zeros.data);
+void convolved_rows(const RunPass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
+  const RunPass behind = behind_matrix(pass, own.zeros.data);
   const SparseRows& matrix = pass.p.convolution.matrix;
   if (pass.f.activation) {
     float* hidden = pass.f.activation + (pass.run * pass.f.rows.rows + begin) * pass.p.hidden;
@@ -195,24 +196,24 @@ void convolved_rows(const Pass& pass, std::int64_t begin, std::int64_t end, Buff
 
 // Calls rows(pass, begin, end, buffers) for all rows of all runs, spread over the threads.
 template <class Rows>
-void for_all_rows(const Perceptrons& p, const Forward& f, Rows rows) {
-  const std::int64_t tasks = (f.rows.rows + TASK_ROWS - 1) / TASK_ROWS;
-  const std::int64_t entries = f.activation ? most_entries(f.rows, TASK_ROWS) : 0;
+void for_all_rows(const Perceptrons& p, const PerceptronForward& f, Rows rows) {
+  const std::int64_t tasks = (f.rows.rows + PERCEPTRON_ROWS - 1) / PERCEPTRON_ROWS;
+  const std::int64_t entries = f.activation ? most_entries(f.rows, PERCEPTRON_ROWS) : 0;
 #pragma omp parallel num_threads(p.threads)
   {
     Buffers own(p, f, entries);
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t run = 0; run < p.runs; ++run)
       for (std::int64_t task = 0; task < tasks; ++task) {
-        const Pass pass = start_pass(p, f, run, own.second.data);
-        const std::int64_t begin = task * TASK_ROWS;
-        rows(pass, begin, smaller(f.rows.rows, begin + TASK_ROWS), own);
+        const RunPass pass = start_pass(p, f, run, own.second.data);
+        const std::int64_t begin = task * PERCEPTRON_ROWS;
+        rows(pass, begin, smaller(f.rows.rows, begin + PERCEPTRON_ROWS), own);
       }
   }
 }
 
 // logits <- A linear + the last bias of each run.
-void last_product(const Perceptrons& p, const Forward& f) {
+void last_product(const Perceptrons& p, const PerceptronForward& f) {
   const std::int64_t width = p.runs * p.classes;
   sparse_product({p.convolution.matrix, p.convolution.linear, f.logits, width, p.threads});
   const float* bias = p.weights + (p.features + 1 + p.classes) * p.hidden;
@@ -225,9 +226,9 @@ void last_product(const Perceptrons& p, const Forward& f) {
 }  // namespace
 
 // Logits of every run; with f.activation under dropout, keeping what the gradient needs.
-void perceptrons_forward(const Perceptrons& p, const Forward& f) {
+void perceptrons_forward(const Perceptrons& p, const PerceptronForward& f) {
   if (!p.convolution.present()) return for_all_rows(p, f, perceptron_rows);
-  for_all_rows(p, f, [](const Pass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
+  for_all_rows(p, f, [](const RunPass& pass, std::int64_t begin, std::int64_t end, Buffers& own) {
     mixed_rows(pass, begin, end, own.kept);
   });
   for_all_rows(p, {f.rows, f.activation, p.convolution.linear}, convolved_rows);

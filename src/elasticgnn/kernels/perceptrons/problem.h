@@ -32,7 +32,7 @@ struct Perceptrons {
   int threads;
 };
 
-struct Forward {
+struct PerceptronForward {
   SparseRows rows;    // of the features
   float* activation;  // (runs, n, hidden) kept for the gradient; null: no dropout
   float* logits;      // (n, runs, classes)
@@ -67,6 +67,6 @@ struct Scores {
 };
 
 constexpr int INPUT_SITE = 0, HIDDEN_SITE = 1;
-constexpr std::int64_t TASK_ROWS = 256;  // rows or columns of one task
+constexpr std::int64_t PERCEPTRON_ROWS = 256;  // rows or columns of one task
 
 }  // namespace elasticgnn

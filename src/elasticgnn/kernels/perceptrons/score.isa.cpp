@@ -40,7 +40,7 @@ void score_run(const Scores& s, std::int64_t run, float* share) {
 void score(const Scores& s) {
 #pragma omp parallel num_threads(s.threads)
   {
-    const Scratch<float> share(s.classes);
+    const Zeroed<float> share(s.classes);
 #pragma omp for schedule(static)
     for (std::int64_t run = 0; run < s.runs; ++run) score_run(s, run, share.data);
   }

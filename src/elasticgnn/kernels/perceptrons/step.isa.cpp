@@ -176,13 +176,14 @@ void perceptrons_step(const Perceptrons& p, const Backward& outputs, const Adam&
   constexpr std::int64_t FEATURES = 64;  // of one task
   const Backward b = before_matrix(p, outputs);
   const std::int64_t blocks = p.hidden / LANES, tasks = (p.features + FEATURES - 1) / FEATURES;
-  const std::int64_t row_tasks = (p.convolution.matrix.rows + TASK_ROWS - 1) / TASK_ROWS;
+  const std::int64_t row_tasks =
+      (p.convolution.matrix.rows + PERCEPTRON_ROWS - 1) / PERCEPTRON_ROWS;
   const std::int64_t entries = most_entries(b.columns, FEATURES);
 #pragma omp parallel num_threads(p.threads)
   {
     KeptEntries kept(b.columns, entries);
-    const Scratch<float> back(p.classes > 8 ? b.nodes * LANES : 1);
-    const Scratch<float> grad((p.classes + 1) * LANES);
+    const Zeroed<float> back(p.classes > 8 ? b.nodes * LANES : 1);
+    const Zeroed<float> grad((p.classes + 1) * LANES);
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t run = 0; run < p.runs; ++run)
       for (std::int64_t block = 0; block < blocks; ++block) {
@@ -193,7 +194,8 @@ void perceptrons_step(const Perceptrons& p, const Backward& outputs, const Adam&
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t run = 0; run < p.runs; ++run)
       for (std::int64_t task = 0; task < row_tasks; ++task)
-        mix_gradients(p, b, run, task * TASK_ROWS, smaller(b.nodes, (task + 1) * TASK_ROWS));
+        mix_gradients(p, b, run, task * PERCEPTRON_ROWS,
+                      smaller(b.nodes, (task + 1) * PERCEPTRON_ROWS));
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t run = 0; run < p.runs; ++run)
       for (std::int64_t task = 0; task < tasks; ++task) {

@@ -73,12 +73,12 @@ inline void weighted_row(const Index* index, const float* value, std::int64_t co
 
 // Zeroed memory of one thread. (std::vector would be linked once for all instruction sets.)
 template <class T>
-struct Scratch {
+struct Zeroed {
   T* data;
-  explicit Scratch(std::int64_t count) : data(static_cast<T*>(std::calloc(count, sizeof(T)))) {}
-  ~Scratch() { std::free(data); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  explicit Zeroed(std::int64_t count) : data(static_cast<T*>(std::calloc(count, sizeof(T)))) {}
+  ~Zeroed() { std::free(data); }
+  Zeroed(const Zeroed&) = delete;
+  Zeroed& operator=(const Zeroed&) = delete;
 };
 
 [[gnu::always_inline]] inline std::int64_t smaller(std::int64_t a, std::int64_t b) {

@@ -11,7 +11,7 @@ namespace {
 #if defined(__AVX512F__)
 
 // Four vectors as 4 x 4 matrices, one in each quarter: all of them transposed.
-ELASTICGNN_INLINE void turn_quarters(__m512& a, __m512& b, __m512& c, __m512& d) {
+ELASTICGNN_INLINE void transpose_quarters(__m512& a, __m512& b, __m512& c, __m512& d) {
   const __m512d low_ab = _mm512_castps_pd(_mm512_unpacklo_ps(a, b)),
                 high_ab = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
   const __m512d low_cd = _mm512_castps_pd(_mm512_unpacklo_ps(c, d)),
@@ -35,7 +35,7 @@ ELASTICGNN_INLINE bool rows_to_lanes(const float* rows, float* lanes) {
         _mm512_mask_broadcast_f32x8(_mm512_maskz_loadu_ps(kRow, row), __mmask16(kRow << 8),
                                     _mm256_maskz_loadu_ps(__mmask8(kRow), row + 4 * Width));
   }
-  for (auto& four : eight) turn_quarters(four[0], four[1], four[2], four[3]);
+  for (auto& four : eight) transpose_quarters(four[0], four[1], four[2], four[3]);
 #pragma GCC unroll 8
   for (int c = 0; c < Width; ++c) {
     const __m512 low = eight[0][c % 4], high = eight[Lanes / 8 - 1][c % 4];
@@ -62,7 +62,7 @@ ELASTICGNN_INLINE bool lanes_to_rows(const float* lanes, float* rows) {
     eight[0][c] = _mm512_shuffle_f32x4(load(c), load(c + 4), 0x44);
     if constexpr (Lanes == 16) eight[1][c] = _mm512_shuffle_f32x4(load(c), load(c + 4), 0xee);
   }
-  for (auto& four : eight) turn_quarters(four[0], four[1], four[2], four[3]);
+  for (auto& four : eight) transpose_quarters(four[0], four[1], four[2], four[3]);
 #pragma GCC unroll 8
   for (int r = 0; r < Lanes / 2; ++r) {
     float* const row = rows + (r / 4 * 8 + r % 4) * Width;

@@ -39,7 +39,7 @@ struct Tuning {
   // Scratch that a thread keeps from call to call; and what it keeps as well, but the system may
   // have. benchmarks/bench_saved_rows.py
   std::int64_t scratch_bytes = 1 << 25;
-  std::int64_t lent_bytes = std::int64_t(1) << 31;
+  std::int64_t reclaimable_bytes = std::int64_t(1) << 31;
 };
 
 extern Tuning tuning;  // native.cpp
@@ -48,5 +48,9 @@ extern Tuning tuning;  // native.cpp
 // packed loops reads and writes, and whose neighbours it reads; nodes of the caller's rows, which
 // the population loops read in another order. benchmarks/bench_operator.py
 constexpr std::int64_t kAheadRegisters = 192, kAheadNeighbours = 16, kAheadNodes = 6;
+// Rows of neighbours that the general loops prefetch, those shorter than a line of the cache
+// farther; and how many of its slots a node costs, where threads share the nodes.
+// benchmarks/bench_operator.py
+constexpr std::int64_t kAheadShortRows = 24, kAheadRows = 8, kNodeCost = 3;
 
 }  // namespace elasticgnn

@@ -13,15 +13,15 @@ namespace elasticgnn {
 void bind_forest(nb::module_& module) {
   module.def(
       "forest_root",
-      [](const Mesh& mesh, Rows radius, Rows order, Rows parent, Rows edge) {
+      [](const Mesh& mesh, Array radius, Array order, Array parent, Array edge) {
         return call(&root_forest, mesh, at<const double>(radius), at<std::int32_t>(order),
                     at<std::int32_t>(parent), at<std::int32_t>(edge));
       },
       "Parents before children, each with its parent's place and edge; False if there is a cycle.");
   module.def(
       "forest_solve",
-      [](std::int32_t nodes, Rows parent, Rows radius, Rows stiff, Rows center, Rows signal,
-         Rows flow) {
+      [](std::int32_t nodes, Array parent, Array radius, Array stiff, Array center, Array signal,
+         Array flow) {
         const ForestProblem problem{nodes, at<const std::int32_t>(parent), at<const double>(radius),
                                     at<const double>(stiff), at<const double>(center)};
         call(&solve_forest, problem, at<double>(signal), at<double>(flow));

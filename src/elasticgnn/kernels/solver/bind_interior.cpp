@@ -40,14 +40,14 @@ void bind_interior(nb::module_& module) {
   module.attr("INTERIOR_CHANNELS") = INTERIOR_CHANNELS;
   module.attr("INTERIOR_BAND") = INTERIOR_BAND;
   nb::class_<Sparse>(module, "Sparse")
-      .def("__init__", [](Sparse* self, std::int64_t rows, Rows start, Rows column, Rows value) {
+      .def("__init__", [](Sparse* self, std::int64_t rows, Array start, Array column, Array value) {
         new (self) Sparse{rows, at<const std::int32_t>(start), at<const std::int32_t>(column),
                           at<const double>(value)};
       });
   nb::class_<Assembly>(module, "Assembly")
       .def("__init__",
-           [](Assembly* self, const Sparse& sums, Rows diagonal, Rows place, std::int64_t size,
-              Rows room) {
+           [](Assembly* self, const Sparse& sums, Array diagonal, Array place, std::int64_t size,
+              Array room) {
              new (self) Assembly{-1,
                                  nullptr,
                                  sums,
@@ -58,7 +58,7 @@ void bind_interior(nb::module_& module) {
            })
       .def(
           "__init__",
-          [](Assembly* self, int width, std::int64_t size, Rows band, Rows position) {
+          [](Assembly* self, int width, std::int64_t size, Array band, Array position) {
             new (self) Assembly{
                 width,           at<const std::int32_t>(position), Sparse{}, nullptr, nullptr, size,
                 at<double>(band)};
@@ -67,9 +67,10 @@ void bind_interior(nb::module_& module) {
   nb::class_<Interior>(module, "Interior")
       .def("__init__",
            [](Interior* self, int channels, const Sparse& operators, const Sparse& adjoint,
-              Rows radius, Rows quadratic, Rows weight, Rows x, Rows signal, Rows residual,
-              Rows change, Rows flow, Rows difference, Rows tau, Rows theta, Rows w0, Rows lam0,
-              Rows first, Rows w1, Rows lam1, Rows shift, Rows du, Rows dv, Rows blocks) {
+              Array radius, Array quadratic, Array weight, Array x, Array signal, Array residual,
+              Array change, Array flow, Array difference, Array tau, Array theta, Array w0,
+              Array lam0, Array first, Array w1, Array lam1, Array shift, Array du, Array dv,
+              Array blocks) {
              new (self) Interior{channels,
                                  operators,
                                  adjoint,
@@ -102,7 +103,7 @@ void bind_interior(nb::module_& module) {
       "The rows' scaling, the node system, and the right side of the affine direction.");
   module.def(
       "interior_assemble",
-      [](int channels, const Sparse& operators, const Sparse& adjoint, Rows blocks, Rows weight,
+      [](int channels, const Sparse& operators, const Sparse& adjoint, Array blocks, Array weight,
          const Assembly& to) {
         Interior rows{};
         rows.channels = channels;
@@ -142,13 +143,13 @@ void bind_interior(nb::module_& module) {
       "Rows and columns of the node system's pattern, and the terms of each entry by rows.");
   module.def(
       "band_factorise",
-      [](int width, std::int64_t size, Rows band) {
+      [](int width, std::int64_t size, Array band) {
         return call(ELASTICGNN_PICK(band_factorise), width, size, at<double>(band));
       },
       "Cholesky factors of a band (n, width + 1) in its place; False if it is not definite.");
   module.def(
       "band_solve",
-      [](int width, std::int64_t size, Rows band, Rows right) {
+      [](int width, std::int64_t size, Array band, Array right) {
         call(ELASTICGNN_PICK(band_solve), width, size, at<const double>(band), at<double>(right));
       },
       "The solution for a right-hand side (n,), in its place.");

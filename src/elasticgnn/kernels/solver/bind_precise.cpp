@@ -18,18 +18,18 @@ namespace elasticgnn {
 
 void bind_precise(nb::module_& module) {
   nb::class_<TwofoldRows>(module, "TwofoldRows")
-      .def("__init__", [](TwofoldRows* self, std::int64_t rows, Rows start, Rows column, Rows high,
-                          Rows low) {
+      .def("__init__", [](TwofoldRows* self, std::int64_t rows, Array start, Array column,
+                          Array high, Array low) {
         new (self) TwofoldRows{rows, at<const std::int32_t>(start), at<const std::int32_t>(column),
                                at<const double>(high), at<const double>(low)};
       });
   nb::class_<TwofoldBand>(module, "TwofoldBand")
-      .def("__init__", [](TwofoldBand* self, int width, std::int64_t size, Rows high, Rows low) {
+      .def("__init__", [](TwofoldBand* self, int width, std::int64_t size, Array high, Array low) {
         new (self) TwofoldBand{width, size, at<double>(high), at<double>(low)};
       });
   module.def(
       "precise_factorise",
-      [](const TwofoldRows& rows, int channels, Rows position, Rows weight, Rows high, Rows low,
+      [](const TwofoldRows& rows, int channels, Array position, Array weight, Array high, Array low,
          const TwofoldBand& band) {
         const PreciseSystem system{rows,
                                    channels,
@@ -43,13 +43,13 @@ void bind_precise(nb::module_& module) {
       "C + K' G K factorised in the band; False if it is not definite.");
   module.def(
       "precise_solve",
-      [](const TwofoldBand& band, Rows high, Rows low) {
+      [](const TwofoldBand& band, Array high, Array low) {
         call(ELASTICGNN_PICK(precise_solve), band, at<double>(high), at<double>(low));
       },
       "The solution for a right-hand side high + low (n,), in its place.");
   module.def(
       "precise_multiply",
-      [](const TwofoldRows& matrix, int channels, Rows high, Rows low, Rows out) {
+      [](const TwofoldRows& matrix, int channels, Array high, Array low, Array out) {
         call(ELASTICGNN_PICK(precise_multiply), matrix, channels, at<const double>(high),
              at<const double>(low), at<double>(out));
       },

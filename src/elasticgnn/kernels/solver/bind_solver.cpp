@@ -23,8 +23,8 @@ ELASTICGNN_DECLARE(int advance_float(const Ascent<float>&, int, int, Interrupt&)
 namespace elasticgnn {
 namespace {
 
-Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Rows leave, Rows enter, Rows entering,
-               Rows tail, Rows head) {
+Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Array leave, Array enter, Array entering,
+               Array tail, Array head) {
   return {nodes,
           edges,
           at<const std::int32_t>(leave),
@@ -36,8 +36,8 @@ Mesh make_mesh(std::int64_t nodes, std::int64_t edges, Rows leave, Rows enter, R
 
 template <class T>
 Ascent<T> make_ascent(const Mesh& mesh, int channels, int stride, int threads, bool entrywise,
-                      Rows base, Rows gain, Rows step, Rows radius, Rows mix, Rows signal,
-                      Rows flow, Rows ahead, Rows partial) {
+                      Array base, Array gain, Array step, Array radius, Array mix, Array signal,
+                      Array flow, Array ahead, Array partial) {
   return {mesh,
           channels,
           stride,
@@ -118,15 +118,15 @@ void average_pieces(const Pair& p, const std::int32_t* label, double* mean, doub
 
 void bind_solver(nb::module_& module) {
   nb::class_<Mesh>(module, "Mesh")
-      .def("__init__", [](Mesh* self, std::int64_t nodes, std::int64_t edges, Rows leave,
-                          Rows enter, Rows entering, Rows tail, Rows head) {
+      .def("__init__", [](Mesh* self, std::int64_t nodes, std::int64_t edges, Array leave,
+                          Array enter, Array entering, Array tail, Array head) {
         new (self) Mesh(make_mesh(nodes, edges, leave, enter, entering, tail, head));
       });
   module.def(
       "solver_advance",
       [](bool wide, const Mesh& mesh, int channels, int stride, int threads, bool entrywise,
-         Rows base, Rows gain, Rows step, Rows radius, Rows mix, Rows signal, Rows flow, Rows ahead,
-         Rows partial, int steps, int age) {
+         Array base, Array gain, Array step, Array radius, Array mix, Array signal, Array flow,
+         Array ahead, Array partial, int steps, int age) {
         const auto run = [&](auto kind, auto advance) {
           const auto ascent =
               make_ascent<decltype(kind)>(mesh, channels, stride, threads, entrywise, base, gain,
@@ -139,27 +139,28 @@ void bind_solver(nb::module_& module) {
       "Steps of the accelerated dual ascent; returns the steps since its last restart.");
   module.attr("ASCENTS") = ASCENTS;
   nb::class_<Ascents>(module, "Ascents")
-      .def("__init__", [](Ascents* self, const Mesh& mesh, int channels, int stride, bool entrywise,
-                          Rows base, Rows gain, Rows step, Rows weight, Rows mix, Rows lambda1,
-                          Rows signal, Rows flow, Rows ahead, Rows age, Rows partial, Rows sum) {
-        new (self) Ascents{mesh,
-                           channels,
-                           stride,
-                           entrywise,
-                           at<const float>(base),
-                           at<const float>(gain),
-                           at<const float>(step),
-                           at<const float>(weight),
-                           at<const float>(mix),
-                           at<const float>(lambda1),
-                           at<float>(signal),
-                           at<float>(flow),
-                           at<float>(ahead),
-                           at<std::int32_t>(age),
-                           at<double>(partial),
-                           at<float>(sum),
-                           int(nb::len(sum)) / (channels * ASCENTS)};
-      });
+      .def("__init__",
+           [](Ascents* self, const Mesh& mesh, int channels, int stride, bool entrywise, Array base,
+              Array gain, Array step, Array weight, Array mix, Array lambda1, Array signal,
+              Array flow, Array ahead, Array age, Array partial, Array sum) {
+             new (self) Ascents{mesh,
+                                channels,
+                                stride,
+                                entrywise,
+                                at<const float>(base),
+                                at<const float>(gain),
+                                at<const float>(step),
+                                at<const float>(weight),
+                                at<const float>(mix),
+                                at<const float>(lambda1),
+                                at<float>(signal),
+                                at<float>(flow),
+                                at<float>(ahead),
+                                at<std::int32_t>(age),
+                                at<double>(partial),
+                                at<float>(sum),
+                                int(nb::len(sum)) / (channels * ASCENTS)};
+           });
   module.def(
       "solver_ascents",
       [](const Ascents& lanes, int steps, int threads) {
@@ -172,8 +173,8 @@ void bind_solver(nb::module_& module) {
       .def(
           "__init__",
           [](Pair* self, const Mesh& mesh, int channels, int threads, bool entrywise, bool unscaled,
-             double lambda1, double lambda2, Rows center, Rows stiff, Rows weight, Rows signal,
-             Rows flow, Rows divergence, Rows traffic, Rows partial) {
+             double lambda1, double lambda2, Array center, Array stiff, Array weight, Array signal,
+             Array flow, Array divergence, Array traffic, Array partial) {
             new (self) Pair{mesh,
                             channels,
                             threads,
@@ -202,7 +203,7 @@ void bind_solver(nb::module_& module) {
       "Objective, gap, and the gap's rounding in epsilons and squared epsilons.");
   module.def(
       "solver_project",
-      [](const Pair& pair, bool wide, Rows flow, Rows out) {
+      [](const Pair& pair, bool wide, Array flow, Array out) {
         double* const to = at<double>(out);
         if (wide) call(ELASTICGNN_PICK(project_double), pair, at<const double>(flow), to);
         else call(ELASTICGNN_PICK(project_float), pair, at<const float>(flow), to);
@@ -210,17 +211,19 @@ void bind_solver(nb::module_& module) {
       "The flow in float64 with every row inside its ball.");
   module.def(
       "solver_signal",
-      [](const Pair& pair, Rows out) { call(ELASTICGNN_PICK(flow_signal), pair, at<double>(out)); },
+      [](const Pair& pair, Array out) {
+        call(ELASTICGNN_PICK(flow_signal), pair, at<double>(out));
+      },
       "Divergence and traffic of the pair's flow, and the signal that belongs to it.");
   module.def(
       "solver_pieces",
-      [](const Pair& pair, double share, Rows label) {
+      [](const Pair& pair, double share, Array label) {
         return call(&join_pieces, pair, share, at<std::int32_t>(label));
       },
       "Numbers of the constant pieces, int32 per row or entry; returns how many there are.");
   module.def(
       "solver_average",
-      [](const Pair& pair, Rows label, Rows mean, Rows total, Rows out) {
+      [](const Pair& pair, Array label, Array mean, Array total, Array out) {
         call(&average_pieces, pair, at<const std::int32_t>(label), at<double>(mean),
              at<double>(total), at<double>(out));
       },

@@ -12,8 +12,9 @@
 namespace elasticgnn::ISA_NAMESPACE {
 namespace {
 
-constexpr std::int64_t COLUMNS = 32;  // of a panel that are factorised before the rest sees them
-constexpr std::int64_t FEW = 8;       // rows and columns of a product that is not worth packing
+constexpr std::int64_t PANEL_COLUMNS =
+    32;                          // of a panel that are factorised before the rest sees them
+constexpr std::int64_t FEW = 8;  // rows and columns of a product that is not worth packing
 
 struct Front {
   std::int64_t columns, below, height;
@@ -56,8 +57,8 @@ bool factorise_columns(const Front& front, std::int64_t from, std::int64_t to) {
 }
 
 bool factorise_panel(const Front& front, double* packed) {
-  for (std::int64_t from = 0; from < front.columns; from += COLUMNS) {
-    const std::int64_t to = std::min(from + COLUMNS, front.columns), height = front.height;
+  for (std::int64_t from = 0; from < front.columns; from += PANEL_COLUMNS) {
+    const std::int64_t to = std::min(from + PANEL_COLUMNS, front.columns), height = front.height;
     if (!factorise_columns(front, from, to)) return false;
     double* const rest = front.panel + to * height + to;
     subtract(rest, height, front.panel + from * height + to, height, height - to,

@@ -89,10 +89,10 @@ struct Tables {
     return total_weight ? total_weight[i] : T(start[i + 1] - start[i]);
   }
   ELASTICGNN_INLINE T weight(std::int64_t p) const { return slot_weight ? slot_weight[p] : T(1); }
-  // Rows far ahead are asked for early: the gathers of a large graph miss the near caches.
+  // Rows far ahead are prefetched: the gathers of a large graph miss the near caches.
   ELASTICGNN_INLINE void fetch(const T* table, const std::int32_t* index, std::int64_t p,
                                std::int64_t stride) const {
-    const std::int64_t ahead = stride < std::int64_t(64 / sizeof(T)) ? 24 : 8;
+    const std::int64_t ahead = stride < std::int64_t(64 / sizeof(T)) ? kAheadShortRows : kAheadRows;
     prefetch_row(table + index[p + ahead < last_slot ? p + ahead : last_slot] * stride, stride);
   }
   // Whether a table of this many rows is larger than a core's own cache.
@@ -100,8 +100,6 @@ struct Tables {
     return count * row * std::int64_t(sizeof(T)) > tuning.cache_bytes / 4 * 3;
   }
 };
-
-constexpr std::int64_t kNodeCost = 3;  // a node costs about as much as three of its slots
 
 inline int count_blocks(std::int64_t num_nodes) {
   const std::int64_t blocks = num_nodes / 32;

@@ -18,14 +18,14 @@ namespace elasticgnn {
 
 namespace {
 
-using Sizes = std::array<std::int64_t, 5>;  // nodes, registers, chunks, width, stride
-using Tables =
+using PackedSizes = std::array<std::int64_t, 5>;  // nodes, registers, chunks, width, stride
+using PackedTables =
     std::array<Address, 9>;  // chunk, share, group, column, owner, edge, order, weight, scale
 using Settings = std::array<double, 4>;  // lambda1, gamma, beta, smoothing
 using Options = std::array<int, 3>;      // steps, threads, whether the norm is l1
 
-PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Settings& settings,
-                           const Options& options) {
+PackedProblem make_problem(const PackedSizes& sizes, const PackedTables& tables,
+                           const Settings& settings, const Options& options) {
   PackedProblem problem{};
   problem.graph = {sizes[0],
                    sizes[1],
@@ -48,7 +48,7 @@ PackedProblem make_problem(const Sizes& sizes, const Tables& tables, const Setti
 
 // `saved` holds the addresses of the rows' table and of the masks, or zeros; `more(bytes)` gives
 // memory for rows that lives as long as the gradient may be asked for.
-void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
+void forward(const PackedSizes& sizes, const PackedTables& tables, const Settings& settings,
              const Options& options, std::array<Address, 2> rows, std::array<Address, 2> saved,
              const nb::callable& more) {
   Supply<float> supply{more, nullptr};
@@ -60,7 +60,7 @@ void forward(const Sizes& sizes, const Tables& tables, const Settings& settings,
   if (supply.failure) std::rethrow_exception(supply.failure);
 }
 
-void backward(const Sizes& sizes, const Tables& tables, const Settings& settings,
+void backward(const PackedSizes& sizes, const PackedTables& tables, const Settings& settings,
               const Options& options, std::array<Address, 2> rows, std::array<Address, 2> saved) {
   const PackedActiveRows active{at<const float*>(saved[0]), at<std::uint16_t>(saved[1]), nullptr,
                                 nullptr};

@@ -18,12 +18,12 @@ inline std::int64_t count_groups(const EmpProblem<float>& all, int lanes) {
 
 // The problem of the runs from `first` on. Lanes behind the last run repeat it.
 template <int Lanes>
-struct Group {
+struct RunGroup {
   EmpProblem<float> problem;
   std::int64_t first, lanes;
   float sizes[4][Lanes];
 
-  Group(const EmpProblem<float>& all, std::int64_t first_, int threads)
+  RunGroup(const EmpProblem<float>& all, std::int64_t first_, int threads)
       : problem(all), first(first_) {
     lanes = all.runs - first < Lanes ? all.runs - first : Lanes;
     const float* const from[4] = {all.lambda1, all.gamma, all.beta, all.smoothing};
@@ -38,7 +38,7 @@ struct Group {
 
 // The caller's rows of a node, (runs, width), with the runs in the lanes, and back.
 template <int Width, int Lanes>
-ELASTICGNN_INLINE void to_lanes(const Group<Lanes>& group, const float* __restrict rows,
+ELASTICGNN_INLINE void to_lanes(const RunGroup<Lanes>& group, const float* __restrict rows,
                                 float* __restrict lanes) {
   if (group.lanes == Lanes && rows_to_lanes<Lanes, Width>(rows, lanes)) return;
   for (int lane = 0; lane < Lanes; ++lane)
@@ -47,7 +47,7 @@ ELASTICGNN_INLINE void to_lanes(const Group<Lanes>& group, const float* __restri
 }
 
 template <int Width, int Lanes>
-ELASTICGNN_INLINE void from_lanes(const Group<Lanes>& group, const float* __restrict lanes,
+ELASTICGNN_INLINE void from_lanes(const RunGroup<Lanes>& group, const float* __restrict lanes,
                                   float* __restrict rows) {
   if (group.lanes == Lanes && lanes_to_rows<Lanes, Width>(lanes, rows)) return;
   for (std::int64_t lane = 0; lane < group.lanes; ++lane)
@@ -56,7 +56,7 @@ ELASTICGNN_INLINE void from_lanes(const Group<Lanes>& group, const float* __rest
 
 // Bytes that the group needs when `scratch` is null; else runs it.
 template <int Width, Shape S, int Lanes>
-std::size_t run_group(Group<Lanes>& group, const EmpProblem<float>& all, bool weighted,
+std::size_t run_group(RunGroup<Lanes>& group, const EmpProblem<float>& all, bool weighted,
                       const EmpPopulation& job, char* scratch) {
   using Sweeps = PopulationSweeps<Lanes, Width, S>;
   using P = typename Sweeps::P;
@@ -114,12 +114,12 @@ std::size_t run_groups(const EmpProblem<float>& all, const EmpPopulation& job, c
   const std::int64_t groups = count_groups(all, Lanes);
   const bool apart = groups >= all.threads;
   const int takers = apart ? all.threads : 1, each = apart ? 1 : all.threads;
-  Group<Lanes> first(all, 0, each);
+  RunGroup<Lanes> first(all, 0, each);
   const std::size_t bytes = run_group<Width, S>(first, all, weighted, job, nullptr);
   if (scratch == nullptr) return bytes * takers;
 #pragma omp parallel num_threads(takers)
   for (std::int64_t g = omp_get_thread_num(); g < groups; g += takers) {
-    Group<Lanes> group(all, g * Lanes, each);
+    RunGroup<Lanes> group(all, g * Lanes, each);
     run_group<Width, S>(group, all, weighted, job, scratch + bytes * omp_get_thread_num());
   }
   return bytes * takers;
