@@ -3,11 +3,10 @@
 import numpy as np
 import torch
 
-from elasticgnn.graph import packing
 from elasticgnn.graph.clustering import cluster_nodes
 from elasticgnn.graph.packing import ROW_FLOATS, PackedSlots
 from elasticgnn.graph.shares import equal_shares
-from elasticgnn.kernels import native
+from elasticgnn.kernels import native, tuning
 
 
 def pack_slots(first, other, edge_of, rows):
@@ -64,7 +63,7 @@ def _order(first, other, rows):
 def windows(work):
     """The window of each node: equal work in all; halves, quarters... of them are what as many
     threads will have."""
-    return equal_shares(work, 1 << (len(work) // packing.PACKED_WINDOW).bit_length())
+    return equal_shares(work, 1 << (len(work) // tuning.PACKED_WINDOW).bit_length())
 
 
 def reach_of(first, other, order, window):
@@ -90,6 +89,6 @@ def _places_in_runs(labels):
 
 def _chunks(group, share):
     """Bounds of runs of nodes of one kind: so many registers, and where `share` changes."""
-    cuts = np.searchsorted(group, np.arange(0, group[-1], packing.PACKED_CHUNK))
+    cuts = np.searchsorted(group, np.arange(0, group[-1], tuning.PACKED_CHUNK))
     changes = np.flatnonzero(np.diff(share)) + 1
     return np.unique(np.concatenate([[0], cuts, changes, [len(group) - 1]]))

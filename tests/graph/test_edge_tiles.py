@@ -7,7 +7,7 @@ import torch
 
 from elasticgnn.graph import Graph
 from elasticgnn.graph.edge_tiles import count_blocks, tile_edges
-from elasticgnn.kernels.tuning import MOST_BLOCKS
+from elasticgnn.kernels import tuning
 from strategies import random_graph
 
 
@@ -66,7 +66,7 @@ def test_nodes_without_edges_need_no_tile():
     [(50, 500, 2), (5000, 30_000, 4), (900, 30_000, 8), (9, 10**6, 16)],
 )
 def test_the_graph_alone_decides_the_blocks(nodes, edges, blocks):
-    assert count_blocks(nodes, edges) == blocks <= MOST_BLOCKS
+    assert count_blocks(nodes, edges) == blocks <= tuning.MOST_BLOCKS
 
 
 def test_chunks_do_not_cross_tiles():

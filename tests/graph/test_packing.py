@@ -7,7 +7,7 @@ import torch
 import plain_packing
 from elasticgnn import Graph
 from elasticgnn.graph import packing
-from elasticgnn.kernels import native
+from elasticgnn.kernels import native, tuning
 from marks import needs_kernels
 
 
@@ -17,7 +17,7 @@ def path_graph(num_nodes):
 
 
 def test_windows_have_equal_work(monkeypatch):
-    monkeypatch.setattr(packing, "PACKED_WINDOW", 16)
+    monkeypatch.setattr(tuning, "PACKED_WINDOW", 16)
     work = np.arange(100)
     total = np.bincount(plain_packing.windows(work), work)
     assert len(total) == 8
@@ -49,9 +49,9 @@ def random_graph(num_nodes, num_edges, seed):
 @pytest.mark.parametrize("window", [4, 64, 4096])
 @pytest.mark.parametrize("cache", [0, 1 << 20])
 def test_compiled_tables_equal_the_plain_ones(rows, window, cache, monkeypatch):
-    monkeypatch.setattr(packing, "PACKED_WINDOW", window)
+    monkeypatch.setattr(tuning, "PACKED_WINDOW", window)
     monkeypatch.setattr(native.tuning, "cache_bytes", cache)
-    monkeypatch.setattr(packing, "PACKED_CHUNK", 8)
+    monkeypatch.setattr(tuning, "PACKED_CHUNK", 8)
     sizes = [(1, 0), (2, 1), (5, 3), (40, 20), (50, 400), (300, 200), (300, 900)]
     for seed, (num_nodes, num_edges) in enumerate(sizes):
         slots = random_graph(num_nodes, num_edges, seed)._slots

@@ -10,6 +10,7 @@ import torch
 
 from at_work import threads_at_work
 from elasticgnn.graph import Graph, grid_graph
+from elasticgnn.kernels import tuning
 from elasticgnn.operator import elastic_message_passing
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import minimise
@@ -141,7 +142,7 @@ def test_an_ascent_is_freed_with_its_last_name(side_by_side):
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     x, graph = normal(10_000, 2), grid_graph(100, 100)
     penalty = ElasticPenalty(0.3, 0.0)
-    monkeypatch.setattr(native, "SOLVER_ONE_THREAD", 1)
+    monkeypatch.setattr(tuning, "SOLVER_ONE_THREAD", 1)
     monkeypatch.setattr(  # all threads there are, whatever the clock says
         ThreadChoice, "advance", lambda self, steps, run: run(steps, self.threads)
     )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.once import may_need_gradient, once
-from elasticgnn.kernels.tuning import FAR_SHARE, HUB_SKEW
+from elasticgnn.kernels import tuning
 
 if TYPE_CHECKING:
     from elasticgnn.graph.graph import Graph
@@ -60,4 +60,5 @@ def has_far_hubs(degree: Tensor, distance: Tensor) -> bool:
     """Whether some nodes have most edges, and most edges lead far."""
     mean = degree.double().mean()
     skew = degree.double().square().mean() / mean.square()
-    return bool(skew >= HUB_SKEW) and bool(FAR_SHARE * distance.median() >= len(degree))
+    is_far = tuning.FAR_SHARE * distance.median() >= len(degree)
+    return bool(skew >= tuning.HUB_SKEW) and bool(is_far)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.shares import equal_shares
-from elasticgnn.kernels.tuning import EDGES_PER_VISIT, MOST_BLOCKS, ONE_TILE_EDGES
+from elasticgnn.kernels import tuning
 
 
 class EdgeTiles(NamedTuple):
@@ -29,10 +29,10 @@ def count_blocks(num_nodes: int, num_edges: int) -> int:
 
     Each round visits the rows of all nodes once more, which must be few visits beside the edges.
     """
-    if num_edges < ONE_TILE_EDGES:
+    if num_edges < tuning.ONE_TILE_EDGES:
         return 2
-    blocks = MOST_BLOCKS
-    while blocks > 4 and EDGES_PER_VISIT * num_nodes * blocks / 2 > num_edges:
+    blocks = tuning.MOST_BLOCKS
+    while blocks > 4 and tuning.EDGES_PER_VISIT * num_nodes * blocks / 2 > num_edges:
         blocks //= 2
     return blocks
 

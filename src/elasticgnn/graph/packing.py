@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from elasticgnn.graph.clustering import cluster_nodes
-from elasticgnn.kernels import native
-from elasticgnn.kernels.tuning import PACKED_CHUNK, PACKED_WINDOW, REORDER_SHARE
+from elasticgnn.kernels import native, tuning
 
 ROW_FLOATS = {4: 4, 3: 8, 2: 8, 1: 16}  # of a node's row, by how many share a register
 loops: Any = native  # not None where these functions are called
@@ -36,10 +35,10 @@ def pack_slots(first: Tensor, other: Tensor, edge_of: Tensor, rows: int) -> Pack
     Halves, quarters... of the windows are what as many threads will have.
     """
     n = len(first) - 1
-    reordered = REORDER_SHARE * n * ROW_FLOATS[rows] * 4 > loops.tuning.cache_bytes
+    reordered = tuning.REORDER_SHARE * n * ROW_FLOATS[rows] * 4 > loops.tuning.cache_bytes
     begin = cluster_nodes(first, other) if reordered else torch.arange(n)
     given = [table.data_ptr() for table in (first, other, edge_of, begin)]
-    limits = (1 << (n // PACKED_WINDOW).bit_length(), PACKED_CHUNK)
+    limits = (1 << (n // tuning.PACKED_WINDOW).bit_length(), tuning.PACKED_CHUNK)
     order, group = torch.empty(2, n + 1, dtype=torch.int32)
     share, part, chunk, chunk_share = torch.empty(4, n + 1, dtype=torch.int32)
     nodes = (order, share, group, part, chunk, chunk_share)

@@ -9,8 +9,7 @@ from torch import Tensor
 from elasticgnn.graph import Graph
 from elasticgnn.graph.once import once_if_fixed
 from elasticgnn.graph.packing import ROW_FLOATS
-from elasticgnn.kernels import native
-from elasticgnn.kernels.tuning import WIDE_EDGES_PER_NODE
+from elasticgnn.kernels import native, tuning
 from elasticgnn.operator.autograd import propagate_saving
 from elasticgnn.operator.kernel_call import in_memory
 from elasticgnn.operator.request import Request, refusal_of_direct_call
@@ -57,7 +56,7 @@ def _is_better_wide(request: Request) -> bool:
     served = request.is_one_run and (request.gradients == "none" or request.form == "ball")
     graph = request.graph
     swept = (2 * graph.num_edges + 4 * graph.num_nodes) * 64  # bytes
-    many = graph.num_edges >= WIDE_EDGES_PER_NODE * graph.num_nodes
+    many = graph.num_edges >= tuning.WIDE_EDGES_PER_NODE * graph.num_nodes
     return served and request.has_dual and (many or swept > loops.tuning.shared_cache_bytes)
 
 

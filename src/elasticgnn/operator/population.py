@@ -7,11 +7,10 @@ from torch import Tensor
 
 from elasticgnn.graph import Graph
 from elasticgnn.graph.once import once_if_fixed
-from elasticgnn.kernels import native
+from elasticgnn.kernels import native, tuning
 from elasticgnn.operator.kernel_call import in_memory, problem
 from elasticgnn.operator.request import Request, refusal_of_direct_call
 
-LEAST_USE = 0.6  # of the lanes: with fewer runs than that, one after the other is faster
 loops: Any = native  # not None where this module's functions are called
 
 
@@ -30,7 +29,7 @@ def refusal(request: Request) -> str | None:
     if not 1 <= x.shape[2] <= loops.population_width:
         return f"it serves rows of 1 to {loops.population_width}, got {x.shape[2]}"
     runs, lanes = x.shape[1], loops.population_lanes
-    if runs / (-(-runs // lanes) * lanes) < LEAST_USE:
+    if runs / (-(-runs // lanes) * lanes) < tuning.LEAST_LANES:
         return f"{runs} runs would leave most of {lanes} lanes empty"
     return None
 

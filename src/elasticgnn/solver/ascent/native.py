@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from elasticgnn.kernels import native
-from elasticgnn.kernels.tuning import SOLVER_ONE_THREAD
+from elasticgnn.kernels import native, tuning
 from elasticgnn.solver.ascent.threads import ThreadChoice
 from elasticgnn.solver.certificate.measure import EPS, Measure, bounded_measure, missing_terms
 from elasticgnn.solver.problem.instance import Array, Instance
@@ -63,7 +62,7 @@ class Scaled:
     @cached_property
     def threads(self) -> int:
         """One for small problems: their steps are over before a second thread has begun."""
-        small = self.mesh.num_edges * self.channels < SOLVER_ONE_THREAD
+        small = self.mesh.num_edges * self.channels < tuning.SOLVER_ONE_THREAD
         return 1 if small else torch.get_num_threads()
 
     def pair(
