@@ -6,11 +6,13 @@ import torch
 
 from at_work import threads_at_work
 from elasticgnn.graph import grid_graph
+from elasticgnn.kernels import tuning
 from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver import log_grid, minimise, minimise_path
 from elasticgnn.solver.ascent import native
 from elasticgnn.solver.ascent.reference import PlainAscent
 from elasticgnn.solver.certificate.measure import measure
+from elasticgnn.solver.methods import stopping
 from elasticgnn.solver.paths import halving, lanes
 from elasticgnn.solver.problem.instance import build_instance
 from elasticgnn.solver.problem.mesh import loops
@@ -60,7 +62,7 @@ def test_lanes_follow_the_plain_definition(norm, channels, lambda2, weighted):
 @pytest.mark.parametrize("channels", [1, 2, 5])
 @pytest.mark.parametrize("norm", ["l1", "l21"])
 def test_lanes_have_the_same_bits_on_any_number_of_threads(channels, norm, monkeypatch):
-    monkeypatch.setattr(native, "SOLVER_ONE_THREAD", 1)  # scratch for every thread
+    monkeypatch.setattr(tuning, "SOLVER_ONE_THREAD", 1)  # scratch for every thread
     graph, x = grid_graph(120, 90), normal(10_800, channels)
     instance = build_instance(x, graph, ElasticPenalty(0.5, 0.0, norm), None, 0)
     before = torch.get_num_threads()
@@ -117,7 +119,7 @@ def test_a_lane_that_is_stuck_is_solved_alone(monkeypatch):
 
     real = lanes.solve
     monkeypatch.setattr(lanes, "solve", solve)
-    monkeypatch.setattr(lanes, "FLOAT32_PATIENCE", -1)
+    monkeypatch.setattr(stopping, "FLOAT32_PATIENCE", -1)
     path = minimise_path(x, graph, values)
     assert path.certified
     assert alone

@@ -6,7 +6,7 @@ from elasticgnn.solver.ascent import native
 from elasticgnn.solver.ascent.backends import Backend, NativeBackend, PlainBackend
 from elasticgnn.solver.methods.outcome import Outcome
 from elasticgnn.solver.methods.progress import GapProgress
-from elasticgnn.solver.methods.stopping import BETTER, FLOAT32_PATIENCE, PATIENCE, Pace, Stop
+from elasticgnn.solver.methods.stopping import Pace, Patience, Stop
 from elasticgnn.solver.pieces.flatten import flat_strength
 from elasticgnn.solver.problem.instance import Array, Instance
 
@@ -23,10 +23,11 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
     # a larger ball changes nothing but the range of the numbers
     strength = min(instance.lambda1, flat_strength(instance))
     backend = make_backend(replace(instance, lambda1=strength), flow, guess, stop.rtol)
-    steps = won_at = min(stop.unchecked_steps, stop.last_step)
+    steps = min(stop.unchecked_steps, stop.last_step)
     backend.advance(steps)
     best, interrupted = backend.check(), False
     pace = Pace(stop.rtol, best.measure, patient=not len(instance.missing))
+    patience = Patience(steps, best.measure.gap)
     with GapProgress(stop.rtol, stop.callback) as progress:
         try:
             while not best.measure.is_final(stop.rtol) and steps < stop.last_step:
@@ -35,14 +36,14 @@ def ascend(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcome
                 steps += block
                 now = backend.check()
                 pace = pace.after(block, now.measure)
-                won_at = steps if now.measure.gap < BETTER * best.measure.gap else won_at
+                patience.note(steps, now.measure.gap)
                 best = min(best, now, key=lambda check: check.measure.gap)
                 progress.show(steps, best.measure.relative_gap)
                 if len(instance.missing):
                     backend.follow(now.raw)
-                if backend.is_coarse and steps - won_at > FLOAT32_PATIENCE:
+                if backend.is_coarse and patience.has_left_float32(steps):
                     backend.sharpen()
-                elif steps - won_at > max(PATIENCE, steps // 2):
+                elif patience.has_ended(steps):
                     break
         except KeyboardInterrupt:
             interrupted = True  # the best pair so far is an answer; `certified` says how good

@@ -22,7 +22,7 @@ from elasticgnn.solver.linear_algebra.factor import SingularSystemError
 from elasticgnn.solver.linear_algebra.twofold import Pair, plus
 from elasticgnn.solver.methods.outcome import Outcome, Settle
 from elasticgnn.solver.methods.progress import GapProgress
-from elasticgnn.solver.methods.stopping import LOSSES_LIMIT, Stop
+from elasticgnn.solver.methods.stopping import LOSSES_LIMIT, LOSSES_SHORTEST, Stop
 from elasticgnn.solver.problem.instance import Array, Instance
 from elasticgnn.solver.problem.node_terms import Bounds
 from elasticgnn.solver.problem.null_space import component_constants
@@ -33,7 +33,6 @@ LAST_MU = 0.01  # of the goal: a smaller barrier makes the systems stiffer for n
 LEAST_START = 0.01  # of the objective's mean over cones: a flat start has no differences
 SHORT = 0.2  # a step that is tried again, with a target of CENTRED
 CENTRED = 0.5
-TINIEST_STEP = 1e-9
 TINY = 1e-300
 
 
@@ -99,7 +98,7 @@ class LossIteration:
                     point, step, centring = self._step(point, mu)
                     mu *= 1 - step * (1 - centring)
                     steps += 1
-                    if not np.isfinite(point.objective) or step < TINIEST_STEP:
+                    if not np.isfinite(point.objective) or step < LOSSES_SHORTEST:
                         break
                     best = point if point.gap <= best.gap else best
                     progress.show(steps, point.gap / max(point.objective, TINY))

@@ -16,14 +16,13 @@ from elasticgnn.solver.linear_algebra.assembly import NodeSystem
 from elasticgnn.solver.linear_algebra.factor import SingularSystemError
 from elasticgnn.solver.methods.outcome import Outcome, joined
 from elasticgnn.solver.methods.progress import GapProgress
-from elasticgnn.solver.methods.stopping import INTERIOR_LIMIT, Stop
+from elasticgnn.solver.methods.stopping import INTERIOR_LIMIT, INTERIOR_SHORTEST, Stop
 from elasticgnn.solver.pieces.flatten import component_means, flattened, largest_flow
 from elasticgnn.solver.problem.instance import Array, Instance, with_squared_terms
 
 TO_THE_BOUNDARY = 0.99  # share of the way to the boundary of the ball
 LEAST_MU = 0.7  # of the rows' mean gap: below, the iteration stalls
 EXTENSION = 1e-3  # stiffness that fills missing values for the first point
-TINIEST_STEP = 1e-7
 TINY = 1e-300
 FLAT_SHIFT = 1e-10  # makes the flat flow's system definite; the rounds remove what it changes
 FLAT_ROUNDS = 8
@@ -123,7 +122,7 @@ class _Iteration:
                     point, step, centring = _step(rows, mu)
                     mu *= 1 - step * (1 - centring)
                     steps += 1
-                    if not np.isfinite(point.gap) or step < TINIEST_STEP:
+                    if not np.isfinite(point.gap) or step < INTERIOR_SHORTEST:
                         break
                     if point.gap < best.gap:
                         best, kept = point, (rows.signal.copy(), rows.flow.copy())

@@ -11,7 +11,7 @@ from elasticgnn.solver.methods import forest
 from elasticgnn.solver.methods.forest import solve_forest
 from elasticgnn.solver.methods.outcome import Outcome
 from elasticgnn.solver.methods.papc import iterate
-from elasticgnn.solver.methods.stopping import Stop
+from elasticgnn.solver.methods.stopping import FINISHING_STEPS, TRIAL_STEPS, Stop
 from elasticgnn.solver.pieces.flatten import flat_strength
 from elasticgnn.solver.problem.instance import Array, Instance
 from elasticgnn.solver.problem.node_terms import NodeTerms
@@ -30,8 +30,6 @@ MOST_CHANNELS = 8  # that interact: the system has a block of their square per e
 MOST_WIDE_WORK = 1e8  # nodes times cubed channels, where there are more than those
 MOST_UNKNOWNS = 3_000_000  # of a system without fill: forests
 MOST_WITH_CYCLES = 120_000  # of a system that fills up
-FINISHING_STEPS = 2000
-TRIAL_STEPS = {0: None, 1: 600, 2: 200}  # of the ascent before the interior point takes over
 
 
 @dataclass(frozen=True)

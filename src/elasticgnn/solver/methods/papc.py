@@ -9,11 +9,8 @@ from elasticgnn.solver.ascent.reference import shrink_rows
 from elasticgnn.solver.certificate.measure import project_flow
 from elasticgnn.solver.methods.outcome import Outcome
 from elasticgnn.solver.methods.progress import GapProgress
-from elasticgnn.solver.methods.stopping import Stop
+from elasticgnn.solver.methods.stopping import Stop, paper_block
 from elasticgnn.solver.problem.instance import Array, Instance
-
-FIRST_CHECK = 10
-LONGEST_BLOCK = 500
 
 
 @dataclass
@@ -65,7 +62,7 @@ def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcom
     step = paper_step(instance)
     state = PaperState(np.where(instance.is_missing, guess, instance.x), flow)
     backend = PlainBackend(instance, flow, guess)
-    steps, block, interrupted = 0, FIRST_CHECK, False
+    steps, interrupted = 0, False
     with GapProgress(stop.rtol, stop.callback) as progress:
         try:
             while True:
@@ -74,7 +71,7 @@ def iterate(instance: Instance, stop: Stop, flow: Array, guess: Array) -> Outcom
                 progress.show(steps, now.relative_gap)
                 if now.is_final(stop.rtol) or steps >= stop.last_step:
                     break
-                block = min(max(FIRST_CHECK, steps // 4), LONGEST_BLOCK, stop.last_step - steps)
+                block = min(paper_block(steps), stop.last_step - steps)
                 for _ in range(block):
                     state = step(state)
                 steps += block

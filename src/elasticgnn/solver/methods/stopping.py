@@ -10,7 +10,9 @@ FIRST_CHECK = 20
 LONGEST_BLOCK = 400
 STEP_LIMIT = 1_000_000
 INTERIOR_LIMIT = 100  # steps of an interior point
-LOSSES_LIMIT = 150  # and of one with another loss, bounds or a lasso
+INTERIOR_SHORTEST = 1e-7  # of a step that leads anywhere, as a share of the whole
+LOSSES_LIMIT = 150  # the same of one with another loss, bounds or a lasso
+LOSSES_SHORTEST = 1e-9
 INTERIOR_GOAL = 0.05  # of rtol: the last steps are cheap, and flat rows become clear
 RESIDUAL_SHARE = 0.01  # of the goal, for the residual at missing values
 NEAR = 1e3  # times the goal: so close that a few steps may do
@@ -18,6 +20,14 @@ WAIT = 0.8  # of the steps that the last rate predicts
 PATIENCE = 5000  # steps without a better gap before the ascent gives up
 FLOAT32_PATIENCE = 2 * LONGEST_BLOCK  # before it changes to float64
 BETTER = 0.99  # of the best gap so far: what counts as better
+FIRST_PAPER_CHECK = 10  # of the paper's iteration
+LONGEST_PAPER_BLOCK = 500
+FINISHING_STEPS = 2000  # of an ascent that polishes what an exact method left
+TRIAL_STEPS = {0: None, 1: 600, 2: 200}  # by order, before the interior point takes over
+BLIND_COLD = 0.7  # no check before: of the steps of the nearest solution on a path
+BLIND_BETWEEN = 0.35  # the same between two solutions, of the fewer steps of these
+BLIND_AHEAD = 0.7  # and beyond the last one, of its steps
+BLIND_AHEAD_FROM = 30  # steps: below, a start may well be good enough already
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,33 @@ class Stop:
         """Whether an interior point is good enough, with this residual at missing values."""
         goal = self.interior_goal(objective)
         return gap <= goal and residual <= RESIDUAL_SHARE * goal
+
+
+@dataclass
+class Patience:
+    """Since when no check of an ascent has brought a better gap."""
+
+    won_at: int
+    gap: float  # the best so far
+
+    def note(self, steps: int, gap: float) -> None:
+        """Take the gap of a check into account."""
+        if gap < BETTER * self.gap:
+            self.won_at = steps
+        self.gap = min(self.gap, gap)
+
+    def has_left_float32(self, steps: int) -> bool:
+        """Whether float32 has no more digits to win."""
+        return steps - self.won_at > FLOAT32_PATIENCE
+
+    def has_ended(self, steps: int) -> bool:
+        """Whether the ascent gives up."""
+        return steps - self.won_at > max(PATIENCE, steps // 2)
+
+
+def paper_block(steps: int) -> int:
+    """Steps of the paper's iteration until its next check."""
+    return min(max(FIRST_PAPER_CHECK, steps // 4), LONGEST_PAPER_BLOCK)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,11 @@ from dataclasses import replace
 
 from elasticgnn.solver.ascent.native import build_scaled
 from elasticgnn.solver.found import Found
-from elasticgnn.solver.methods.stopping import Stop
+from elasticgnn.solver.methods.stopping import BLIND_BETWEEN, BLIND_COLD, Stop
 from elasticgnn.solver.paths.lanes import Task, solve_lanes
 from elasticgnn.solver.problem.units import Prepared
 
 WIDEST = 1.5  # ratio of two neighbours up to which the line between them is a good start
-BLIND_COLD = 0.7  # of the steps of the nearest solution: no check before
-BLIND_BETWEEN = 0.35  # of the fewer steps of the two neighbours: no check before
 
 
 def solve_halving(problems: list[Prepared], rtol: float) -> list[Found]:

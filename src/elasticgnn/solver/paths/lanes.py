@@ -4,6 +4,7 @@ The number of a problem, its lane, is the innermost index of every array: a step
 once for all of them, and its arithmetic is that of whole vectors.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from elasticgnn.solver.found import Found, with_verdict
 from elasticgnn.solver.methods.choice import Choice
 from elasticgnn.solver.methods.outcome import Outcome
 from elasticgnn.solver.methods.progress import GapProgress
-from elasticgnn.solver.methods.stopping import BETTER, FIRST_CHECK, FLOAT32_PATIENCE, Pace, Stop
+from elasticgnn.solver.methods.stopping import FIRST_CHECK, Pace, Patience, Stop
 from elasticgnn.solver.minimise import solve
 from elasticgnn.solver.problem.instance import Array, Instance
 from elasticgnn.solver.problem.mesh import loops
@@ -118,8 +119,9 @@ class Lane:
         data = Data(own.stiff, own.center, task.instance.missing, None)
         self.task, self.stop, self.checker = task, stop, Checker(own, data, stop.rtol)
         self.begin, self.due = begin, begin + max(task.unchecked_steps, FIRST_CHECK // 2)
-        self.steps = self.won_at = 0
+        self.steps = 0
         self.pace: Pace | None = None
+        self.patience = Patience(0, math.inf)
         self.best: Check | None = None
         self.running = True
 
@@ -128,15 +130,14 @@ class Lane:
         now, steps = self.checker.check(flow), self.due - self.begin
         if self.best is None or self.pace is None:
             self.best, self.pace = now, Pace(self.stop.rtol, now.measure, patient=True)
-            self.won_at = steps
+            self.patience = Patience(steps, now.measure.gap)
         else:
             self.pace = self.pace.after(steps - self.steps, now.measure)
-        if now.measure.gap < BETTER * self.best.measure.gap:
-            self.won_at = steps
+        self.patience.note(steps, now.measure.gap)
         self.best = min(self.best, now, key=lambda check: check.measure.gap)
         self.steps = steps
         self.due += self.pace.block(steps)
-        stuck = steps - self.won_at > FLOAT32_PATIENCE
+        stuck = self.patience.has_left_float32(steps)
         self.running = not (stuck or self.best.measure.is_final(self.stop.rtol))
 
     @property

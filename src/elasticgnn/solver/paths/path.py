@@ -13,7 +13,7 @@ from elasticgnn.problem import ElasticPenalty
 from elasticgnn.solver.certificate.measure import Verdict
 from elasticgnn.solver.found import Found
 from elasticgnn.solver.methods.choice import choose
-from elasticgnn.solver.methods.stopping import Stop
+from elasticgnn.solver.methods.stopping import BLIND_AHEAD, BLIND_AHEAD_FROM, Stop
 from elasticgnn.solver.minimise import first_guess, solve
 from elasticgnn.solver.paths.halving import solve_halving
 from elasticgnn.solver.paths.lanes import can_share
@@ -23,8 +23,6 @@ from elasticgnn.solver.problem.units import Prepared, prepare
 from elasticgnn.solver.solution import Solution
 
 SIDE_BY_SIDE = 4  # values from which on they are solved side by side
-BLIND_SHARE = 0.7  # of the steps that the last value took
-BLIND_FROM = 30  # steps: below, a start may well be good enough already
 
 
 @dataclass(frozen=True)
@@ -147,4 +145,4 @@ def _unchecked_steps(instance: Instance, found: dict[float, Found]) -> int:
     if not found or len(instance.missing):
         return 0
     last = list(found.values())[-1].outcome.steps
-    return int(BLIND_SHARE * last) if last >= BLIND_FROM else 0
+    return int(BLIND_AHEAD * last) if last >= BLIND_AHEAD_FROM else 0
