@@ -37,6 +37,7 @@ UNWRITTEN = ("number", "while_loading")  # what the code tells
 COUNT = 40  # of each folder
 MEASURING = 400.0  # processor seconds for one test file under coverage
 BESIDES = {  # test folders and files that come by a folder's code, besides its own
+    "graph": "nn/test_device_input.py nn/test_compiled_options.py training/test_classifier.py",
     "problem": "operator/test_emp.py",
     "operator": "problem nn/test_emp.py",
 }

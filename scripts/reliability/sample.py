@@ -14,7 +14,17 @@ from faulty import Faults
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "elasticgnn"
 FOLDERS = (
-    *("problem", "operator", "solver", "training", "data", "attack", "experiment", "report"),
+    *(
+        "problem",
+        "graph",
+        "operator",
+        "solver",
+        "training",
+        "data",
+        "attack",
+        "experiment",
+        "report",
+    ),
 )
 WITHOUT = ("operator/triton/",)  # Triton reads a kernel's source from its file, not its code
 KEYS = ("file", "text", "fault", "nth")

@@ -63,6 +63,12 @@ def test_without_weights_every_column_weighs_one(given_columns, directed, undire
         assert torch.equal(merged_weight(pattern, None, *options), expected)
 
 
+def test_a_symmetrised_edge_has_the_mean_of_the_directions_that_are_there():
+    index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 3]])  # both directions, the first, the first
+    pattern, weight = edge_pattern(index, 4), torch.tensor([2.0, 4.0, 5.0, 7.0])
+    assert merged_weight(pattern, weight, directed="symmetrize").tolist() == [3.0, 5.0, 7.0]
+
+
 @pytest.mark.parametrize("form", ["int32", "strided"])
 def test_other_integers_and_strides_are_read_as_they_are(form):
     index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])

@@ -100,6 +100,8 @@ def test_the_gradient_of_weights_is_the_ordinary_one():
         ([[0, -1], [-1, 0]], None, None, False),
         ([[0, 5], [5, 0]], 3, None, False),
         ([[0, 1], [1, 0]], None, [float("nan")] * 2, False),
+        ([[0, 1], [1, 0]], None, [-1.0] * 2, False),
+        ([[0, 1], [1, 0]], None, [float("inf")] * 2, False),
         ([[0, 1], [1, 0]], None, [1.0], False),
     ],
 )

@@ -117,6 +117,8 @@ def test_graphs_of_every_usual_form_are_taken():
     index = TASK.graph.to_edge_index()[0].numpy()
     for graph in (TASK.graph.to_networkx(), TASK.graph.to_pyg(), index):
         assert np.array_equal(fitted(graph=graph).predict_proba(), expected)
+    fewer = index[:, (index < TASK.num_nodes // 2).all(0)]  # the graph does count
+    assert not np.allclose(fitted(graph=fewer).predict_proba(), expected, atol=0.01)
 
 
 def test_an_edge_index_may_leave_out_the_last_nodes():
