@@ -84,6 +84,56 @@ def test_graphs_in_several_tiles_equal_the_reference(weighted):
         assert_equals_reference(x, graph, ElasticPenalty(1.0, 1.5), 2, 1e-10)
 
 
+@pytest.fixture
+def small_cache(monkeypatch):
+    """So small that rows of a few nodes fill it, and neighbours are gathered block by block."""
+    monkeypatch.setattr(native.tuning, "cache_bytes", 1 << 14)
+    monkeypatch.setattr(native.tuning, "slots_per_visit", 2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("width", [24, 40, 64, 150])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_neighbours_gathered_block_by_block_equal_the_reference(
+    small_cache, weighted, width, dtype
+):
+    graph = random_graph(300, 6000, weighted=weighted)
+    x = (2 * normal_rows(300, width)).to(dtype)
+    tolerance = 2e-5 if dtype == torch.float32 else 1e-11
+    for lambda1 in (0.1, 3.0):
+        assert_equals_reference(x, graph, ElasticPenalty(lambda1, 1.5), 10, tolerance)
+
+
+def test_blocks_change_the_order_of_sums_and_nothing_else(small_cache, monkeypatch):
+    graph, x = random_graph(300, 6000), normal_rows(300, 64).float()
+    by_blocks = value_and_gradient(x, graph, ElasticPenalty(1.0, 1.5), 5)
+    monkeypatch.setattr(native.tuning, "slots_per_visit", 1 << 30)
+    by_nodes = value_and_gradient(x, graph, ElasticPenalty(1.0, 1.5), 5)
+    for left, right in zip(by_blocks, by_nodes, strict=True):
+        assert not torch.equal(left, right)  # they were used
+        assert_near(left, right, 1e-5)
+
+
+def test_bits_of_blocks_do_not_depend_on_the_number_of_threads(small_cache, several_threads):
+    graph = random_graph(2000, 60_000, weighted=True)
+    x = 2 * normal_rows(2000, 24).float()
+    results = []
+    for threads in several_threads:
+        results.append(value_and_gradient(x, graph, ElasticPenalty(3.0, 3.0), 3))
+        assert native.last_threads() == threads
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_nodes_without_neighbours_are_visited_by_blocks_too(small_cache):
+    dense = random_graph(300, 6000)
+    graph = Graph.from_edge_index(
+        torch.stack([dense.tail, dense.head]), 340, undirected=True
+    )  # the last 40 are alone
+    x = normal_rows(340, 40).double()
+    assert_equals_reference(x, graph, ElasticPenalty(0.5, 1.5), 6, 1e-11)
+
+
 GRAPHS = {
     "random": random_graph(2000, 30_000),
     "dense, weighted": random_graph(1000, 40_000, weighted=True),

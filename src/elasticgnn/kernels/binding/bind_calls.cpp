@@ -16,6 +16,9 @@ void bind_calls(nb::module_& module) {
       .def_rw("lazy_steps", &Tuning::lazy_steps)
       .def_rw("lazy_edges_per_row", &Tuning::lazy_edges_per_row)
       .def_rw("shared_cache_bytes", &Tuning::shared_cache_bytes)
+      .def_rw("stores_past_caches", &Tuning::stores_past_caches)
+      .def_rw("bytes_below_for_nodes", &Tuning::bytes_below_for_nodes)
+      .def_rw("slots_per_visit", &Tuning::slots_per_visit)
       .def_rw("ahead_edges", &Tuning::ahead_edges)
       .def_rw("scratch_bytes", &Tuning::scratch_bytes)
       .def_rw("reclaimable_bytes", &Tuning::reclaimable_bytes);

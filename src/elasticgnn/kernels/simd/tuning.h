@@ -7,15 +7,16 @@
 
 namespace elasticgnn {
 
-// What a sweep of the wide loops over the nodes prefetches beside the rows that it gathers, and
-// between which lengths of rows (python benchmarks/bench_wide.py: dense and hubs gain at d = 40;
-// d = 16 and d = 128 lose).
-constexpr std::int64_t kSlotsAhead = 256, kNodesAhead = 2;
-constexpr std::int64_t kBytesAboveForNodes = 64, kBytesBelowForNodes = 256;
+// What a sweep of the wide loops over the nodes prefetches beside the rows that it gathers, if
+// those are longer than a line (python benchmarks/bench_wide.py: dense and hubs gain at d = 40).
+constexpr std::int64_t kSlotsAhead = 256, kNodesAhead = 2, kBytesAboveForNodes = 64;
 // Nodes whose rows are prefetched where far ones end a step, and where they are the next tails of a
 // sweep over edges (python benchmarks/bench_wide.py: hubs take 6 to 9 % less time; up to 16 and 8
 // times as far makes no difference on roads).
 constexpr std::int64_t kSettledAhead = 8, kTailsAhead = 4;
+// Rows of one line are gathered node by node: their visits block by block cost more than they save
+// (python benchmarks/bench_wide.py: dense at d = 16).
+constexpr std::int64_t kBytesAboveForBlocks = 64;
 
 struct Tuning {
   // A core's own cache (L2). Rows of nodes are prefetched beyond 3/4 of it where the dual streams
@@ -26,9 +27,17 @@ struct Tuning {
   // for the packed loops. benchmarks/bench_operator.py
   std::int64_t work_per_thread = 200'000;
   std::int64_t registers_per_thread = 8192;
-  // The last cache: a dual beyond it is stored past all of them, and rows of a whole register are
-  // left to the wide loops. benchmarks/bench_wide.py, benchmarks/bench_short_rows.py
+  // The last cache: a dual beyond it is stored past all of them if that pays on this processor, and
+  // rows of a whole register are left to the wide loops. benchmarks/bench_wide.py,
+  // benchmarks/bench_short_rows.py
   std::int64_t shared_cache_bytes = 1 << 25;
+  bool stores_past_caches = true;
+  // Rows from which on a sweep of the wide loops over the nodes leaves the next ones to the
+  // hardware. benchmarks/bench_wide.py
+  std::int64_t bytes_below_for_nodes = 256;
+  // Slots of a node that a visit of one block of columns must have in the mean for the wide loops
+  // to gather block by block. benchmarks/bench_wide.py
+  std::int64_t slots_per_visit = 5;
   // Edges whose rows are prefetched by the wide loops; twice as many if short.
   // benchmarks/bench_wide.py
   std::int64_t ahead_edges = 8;

@@ -147,12 +147,19 @@ struct Projection {
     if constexpr (std::is_same_v<N, Vec>) return R::P::root(total);
     else return square_root(total);
   }
-  // Factor of the projection from the squares of a row's lanes.
-  static ELASTICGNN_INLINE Vec shrink(const Sizes<R>& sizes, const R& rows, Vec squares) {
+  // Factor of the projection from the sum of the squares, which is in all lanes.
+  static ELASTICGNN_INLINE Vec shrink_by(const Sizes<R>& sizes, const R& rows, Vec square) {
     if constexpr (S == Shape::ball && R::P::kFastRoot) {
       // lambda1 / |z| without a division: an estimate to 14 bits and one step of Newton
-      const Vec one = R::P::splat(1), radius = rows.spread(sizes.lambda1);
-      return R::P::least(one, R::P::over_root(radius, rows.fold_everywhere(squares)));
+      return R::P::least(R::P::splat(1), R::P::over_root(rows.spread(sizes.lambda1), square));
+    } else {
+      return rows.spread(factor(sizes, square_root(square[0])));
+    }
+  }
+  // The same from the squares of a row's lanes.
+  static ELASTICGNN_INLINE Vec shrink(const Sizes<R>& sizes, const R& rows, Vec squares) {
+    if constexpr (S == Shape::ball && R::P::kFastRoot) {
+      return shrink_by(sizes, rows, rows.fold_everywhere(squares));
     } else {
       return rows.spread(factor(sizes, length(rows, squares)));
     }

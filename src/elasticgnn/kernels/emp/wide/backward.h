@@ -9,6 +9,7 @@
 // (then bar) lie side by side.
 #pragma once
 
+#include "emp/wide/columns.h"
 #include "emp/wide/sweep.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -29,6 +30,7 @@ struct WideBackwardLoops {
   const Row row;
   const T* weight;  // (m), or null: all are 1
   const LazyDual& lazy;
+  const ColumnBlocks<T>& columns;
   Vec* pool;            // of this thread
   T *g, *share, *dual;  // (n, stride): g and S, (m, stride): t
 
@@ -109,26 +111,35 @@ struct WideBackwardLoops {
   // N2, where V is added to the old one if it `adds`
   void spread(std::int64_t low, std::int64_t high, bool adds) const {
     const Row row = this->row;
-    const Tables<T> t(plan);
+    const Tables<T> t = columns.tables(plan);
     const std::int64_t stride = row.stride();
     const T own_share = 1 - problem.gamma[0], smoothing = problem.smoothing[0];
-    const bool ahead = t.far_nodes && row.prefetches_nodes();
-    for (std::int64_t i = low; i < high; ++i) {
-      const T s = t.scale[i], total = t.total(i), back = -problem.gamma[0] * (s * s);
-      T *const out = pairs.read(i), *const bar = out + stride, *const own = g + i * stride;
-      const T* const mine = share + i * stride;
-      if (ahead) {
-        row.prefetch(own + kNodesAhead * stride, stride);
-        row.prefetch(pairs.read(i + kNodesAhead), 2 * stride);
-      }
-      row.gather_node(t, share, i, t.far_nodes, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
-        const Vec value =
-            own_share * row.load(own, v) + smoothing * (sum - total * row.load(mine, v));
-        const Vec change = back * (row.load(bar, v) + value);
-        row.store(out, v, adds ? row.load(out, v) + change : change);
-        row.store(own, v, value), row.store(bar, v, Vec{});
-      });
-    }
+    const bool far = t.far_nodes, ahead = far && row.prefetches_nodes();
+    columns.visit(
+        low, high,
+        [&](std::int64_t i, std::int64_t first, std::int64_t last, auto is_first, auto is_last)
+            ELASTICGNN_INLINE_LAMBDA {
+              const T s = t.scale[i], total = t.total(i), back = -problem.gamma[0] * (s * s);
+              T *const out = pairs.read(i), *const bar = out + stride, *const own = g + i * stride;
+              const T* const mine = share + i * stride;
+              if (ahead) {
+                row.prefetch(own + kNodesAhead * stride, stride);
+                row.prefetch(pairs.read(i + kNodesAhead), 2 * stride);
+              }
+              row.gather_slots(t, share, first, last, far,
+                               [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
+                                 Vec value;
+                                 if constexpr (is_first)
+                                   value = own_share * row.load(own, v) +
+                                           smoothing * (sum - total * row.load(mine, v));
+                                 else value = row.load(own, v) + smoothing * sum;
+                                 row.store(own, v, value);
+                                 if constexpr (!is_last) return;
+                                 const Vec change = back * (row.load(bar, v) + value);
+                                 row.store(out, v, adds ? row.load(out, v) + change : change);
+                                 row.store(bar, v, Vec{});
+                               });
+            });
   }
 
   void end(std::int64_t low, std::int64_t high, T* grad_x) const {
@@ -180,16 +191,18 @@ std::size_t wide_backward_rows(const EmpProblem<T>& problem, const WideBackward<
   T* const dual = arena.take<T>(problem.num_edges * row.stride());
   const PairTable<Row, T> pairs(problem.num_nodes, row, arena);
   const LazyDual lazy(problem.num_edges, problem.steps, arena);
+  const ColumnBlocks<T> columns(problem, row, job.weights.slot != nullptr, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
   if (scratch == nullptr) return arena.used;
   const TileWalk walk{job.tiles, problem.num_nodes, problem.start, problem.column};
   lazy.begin();
+  columns.fill(job.weights.slot);
 #pragma omp parallel num_threads(plan.threads)
   {
     Vec* const own_pool = pool + omp_get_thread_num() * each;
-    const Loops loops{problem,          plan, pairs,    walk, *job.active, row,
-                      job.weights.edge, lazy, own_pool, g,    share,       dual};
+    const Loops loops{problem, plan,    pairs,    walk, *job.active, row, job.weights.edge,
+                      lazy,    columns, own_pool, g,    share,       dual};
     loops.run(job.grad, job.grad_x);
   }
   return arena.used;

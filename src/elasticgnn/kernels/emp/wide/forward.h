@@ -8,6 +8,7 @@
 #pragma once
 
 #include "emp/wide/active_rows.h"
+#include "emp/wide/columns.h"
 #include "emp/wide/one_vector.h"
 
 namespace elasticgnn::ISA_NAMESPACE {
@@ -28,6 +29,7 @@ struct WideForwardLoops {
   const Row row;
   const T* weight;  // (m), or null: all are 1
   const LazyDual& lazy;
+  const ColumnBlocks<T>& columns;
   Vec* pool;     // of this thread
   T *in, *dual;  // (n, stride): gamma s X, (m, stride)
 
@@ -46,31 +48,38 @@ struct WideForwardLoops {
   // A, where V is added to the old one if it `adds`
   void smooth(std::int64_t low, std::int64_t high, const T* u, T* y, bool adds) const {
     const Row row = this->row;
-    const Tables<T> g(plan);
+    const Tables<T> g = columns.tables(plan);
     const std::int64_t stride = row.stride();
     const T gamma = problem.gamma[0], smoothing = problem.smoothing[0];
     const T* const in = this->in;
     const bool far = g.far_nodes, ahead = far && row.prefetches_nodes();
-    for (std::int64_t i = low; i < high; ++i) {
-      const T s = g.scale[i], share = smoothing * (s * s);
-      const Vec near = P::splat(1 - gamma - share * g.total(i)), others = P::splat(share),
-                back = P::splat(gamma * (s * s)), beta = P::splat(problem.beta[0]);
-      const T *const from = in + i * stride, *const own = u + i * stride;
-      T *const to = y + i * stride, *const read = pairs.read(i), *const q = read + stride;
-      if (ahead) {
-        row.prefetch(from + kNodesAhead * stride, stride);
-        row.prefetch(own + kNodesAhead * stride, stride);
-        row.prefetch(to + kNodesAhead * stride, stride);
-        row.prefetch(pairs.read(i + kNodesAhead), 2 * stride);
-      }
-      row.gather_node(g, u, i, far, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
-        const Vec value = row.load(from, v) + near * row.load(own, v) + others * sum;
-        row.store(to, v, value);
-        const Vec change = beta * (value - back * row.load(q, v));
-        row.store(read, v, adds ? row.load(read, v) + change : change);
-        row.store(q, v, Vec{});
-      });
-    }
+    columns.visit(
+        low, high,
+        [&](std::int64_t i, std::int64_t first, std::int64_t last, auto is_first,
+            auto is_last) ELASTICGNN_INLINE_LAMBDA {
+          const T s = g.scale[i], share = smoothing * (s * s);
+          const Vec near = P::splat(1 - gamma - share * g.total(i)), others = P::splat(share),
+                    back = P::splat(gamma * (s * s)), beta = P::splat(problem.beta[0]);
+          const T *const from = in + i * stride, *const own = u + i * stride;
+          T *const to = y + i * stride, *const read = pairs.read(i), *const q = read + stride;
+          if (ahead) {
+            row.prefetch(from + kNodesAhead * stride, stride);
+            row.prefetch(own + kNodesAhead * stride, stride);
+            row.prefetch(to + kNodesAhead * stride, stride);
+            row.prefetch(pairs.read(i + kNodesAhead), 2 * stride);
+          }
+          row.gather_slots(g, u, first, last, far, [&](int v, Vec sum) ELASTICGNN_INLINE_LAMBDA {
+            Vec value;
+            if constexpr (is_first)
+              value = row.load(from, v) + near * row.load(own, v) + others * sum;
+            else value = row.load(to, v) + others * sum;
+            row.store(to, v, value);
+            if constexpr (!is_last) return;
+            const Vec change = beta * (value - back * row.load(q, v));
+            row.store(read, v, adds ? row.load(read, v) + change : change);
+            row.store(q, v, Vec{});
+          });
+        });
   }
 
   // B for the edges first .. last - 1 of a tile; active rows are appended to `active` if Save.
@@ -115,11 +124,12 @@ struct WideForwardLoops {
         row.each([&](int v)
                      ELASTICGNN_INLINE_LAMBDA { climb(v, row.load(own, v) - row.load(other, v)); });
       if constexpr (Row::S != Shape::box) {
-        if (Lazy && padded.fold(squares + more) <= inside) {
+        const Vec all = P::sum_everywhere(squares + more);
+        if (Lazy && all[0] <= inside) {
           if constexpr (Save) mask[e] = 0;
           return w;
         }
-        const Vec factor = Proj::shrink(sizes, padded, squares + more);
+        const Vec factor = Proj::shrink_by(sizes, padded, all);
         row.each([&](int v) ELASTICGNN_INLINE_LAMBDA { z[v] *= factor; });
         if constexpr (Save) save(e, z, factor[0]);
         if (Lazy && factor[0] < 1) changed[e] = 1, ++count, store_change(row, here, own, other, z);

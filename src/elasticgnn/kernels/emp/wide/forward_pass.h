@@ -19,16 +19,19 @@ std::size_t wide_forward_rows(const EmpProblem<T>& problem, const WideForward<T>
   T* const dual = arena.take<T>(problem.num_edges * row.stride());
   const PairTable<Row, T> pairs(problem.num_nodes, row, arena);
   const LazyDual lazy(problem.num_edges, problem.steps, arena);
+  const ColumnBlocks<T> columns(problem, row, job.weights.slot != nullptr, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
   const TileWalk walk{job.tiles, problem.num_nodes, problem.start, problem.column};
   ActiveRowWriter<T> writer(problem, job.active, walk.num_chunks(), row.stride(), arena);
   if (scratch == nullptr) return arena.used;
   lazy.begin();
+  columns.fill(job.weights.slot);
 #pragma omp parallel num_threads(plan.threads)
   {
     Vec* const own_pool = pool + omp_get_thread_num() * each;
-    const Loops loops{problem, plan, pairs, walk, row, job.weights.edge, lazy, own_pool, in, dual};
+    const Loops loops{problem, plan,    pairs,    walk, row, job.weights.edge,
+                      lazy,    columns, own_pool, in,   dual};
     loops.run(u, y, job.out, job.active ? &writer : nullptr);
   }
   return writer.failed_before(problem.steps) ? 0 : arena.used;

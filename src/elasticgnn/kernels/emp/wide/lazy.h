@@ -24,6 +24,7 @@ struct DualStep {
   bool reads(const std::uint8_t* changed, std::int64_t e) const {
     return !is_first && (!was_lazy || changed[e]);
   }
+  bool reads_all() const { return !is_first && !was_lazy; }
   bool stores_all() const { return !is_last && !is_lazy; }
 };
 

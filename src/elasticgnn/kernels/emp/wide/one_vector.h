@@ -25,8 +25,7 @@ std::int64_t ascend_one_vector(const EmpProblem<T>& problem, const SweptTables<R
   const std::int32_t *const tail = tables.tiles.tail, *const head = tables.tiles.head;
   T *const pair = tables.pair, *const dual = tables.dual;
   std::uint8_t* const changed = tables.changed;
-  const bool far = tables.is_far(), stores_all = step.stores_all(),
-             reads_all = !step.is_first && !step.was_lazy;
+  const bool far = tables.is_far(), stores_all = step.stores_all(), reads_all = step.reads_all();
   const Vec one = P::splat(1), radius = P::splat(problem.lambda1[0]),
             inside = P::splat(lazy_bound(problem.lambda1[0]));
   std::int64_t count = 0;

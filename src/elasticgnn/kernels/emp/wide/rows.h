@@ -59,12 +59,13 @@ struct WideRow {
   // Whether so many rows are stored past the caches: long ones that share no line, which would be
   // written twice.
   bool streams(std::int64_t rows) const {
-    return bytes() % 64 == 0 && bytes() >= 256 && rows * bytes() > tuning.shared_cache_bytes;
+    return tuning.stores_past_caches && bytes() % 64 == 0 && bytes() >= 256 &&
+           rows * bytes() > tuning.shared_cache_bytes;
   }
   // Whether a sweep over nodes prefetches its streams too, the tables of slots and the rows of the
   // next nodes: rows of one line have no time for it, and the hardware follows long ones.
   bool prefetches_nodes() const {
-    return bytes() > kBytesAboveForNodes && bytes() < kBytesBelowForNodes;
+    return bytes() > kBytesAboveForNodes && bytes() < tuning.bytes_below_for_nodes;
   }
   // Of the caller's rows, which are not padded.
   ELASTICGNN_INLINE Vec load_given(const T* row, int v) const {
@@ -102,6 +103,10 @@ struct WideRow {
     const bool streams_ahead = far && prefetches_nodes();
     constexpr int kChains = C == 1 ? 2 : 1;  // a single sum would wait for itself
     Vec total[C * kChains] = {};
+    // body(c) for each of the vectors, unrolled here as in `each`
+    const auto each_vector = [](const auto& body) ELASTICGNN_INLINE_LAMBDA {
+      unrolled(body, std::make_integer_sequence<int, C>{});
+    };
     const auto row_at = [&](std::int64_t p) ELASTICGNN_INLINE_LAMBDA {
       if (far)
         prefetch(from + column[p + ahead < last_slot ? p + ahead : last_slot] * stride, C * L);
@@ -120,7 +125,8 @@ struct WideRow {
         }
       for (; p < last; ++p) {
         const T* const other = row_at(p);
-        for (int c = 0; c < C; ++c) total[c] += weight[p] * load(other, c);
+        const Vec w = P::splat(weight[p]);
+        each_vector([&](int c) ELASTICGNN_INLINE_LAMBDA { total[c] += w * load(other, c); });
       }
     } else {
       if constexpr (kChains == 2)
@@ -130,22 +136,21 @@ struct WideRow {
         }
       for (; p < last; ++p) {
         const T* const other = row_at(p);
-        for (int c = 0; c < C; ++c) total[c] += load(other, c);
+        each_vector([&](int c) ELASTICGNN_INLINE_LAMBDA { total[c] += load(other, c); });
       }
     }
     if constexpr (kChains == 2) total[0] += total[1];
-    for (int c = 0; c < C; ++c) sum[c] = total[c];
+    each_vector([&](int c) ELASTICGNN_INLINE_LAMBDA { sum[c] = total[c]; });
   }
 
-  // finish(v, C, sum) for all vectors of node i, a few at a time
+  // finish(v, sum) for all vectors, a few at a time, of the sum over the slots first .. last - 1
   template <class Finish>
-  ELASTICGNN_INLINE void gather_node(const Tables<T>& g, const T* table, std::int64_t i, bool far,
-                                     const Finish& finish) const {
-    const std::int64_t first = g.start[i], last = g.start[i + 1];
+  ELASTICGNN_INLINE void gather_slots(const Tables<T>& g, const T* table, std::int64_t first,
+                                      std::int64_t last, bool far, const Finish& finish) const {
     if constexpr (N > 0) {
       Vec sum[N];
       gather<N>(g, table, 0, first, last, far, sum);
-      for (int v = 0; v < N; ++v) finish(v, sum[v]);
+      each([&](int v) ELASTICGNN_INLINE_LAMBDA { finish(v, sum[v]); });
     } else {
       Vec sum[8];
       int v = 0;

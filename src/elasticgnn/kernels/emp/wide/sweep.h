@@ -35,7 +35,8 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
                      ahead = row.ahead_edges();
   const std::int32_t *const tail = tables.tiles.tail, *const head = tables.tiles.head;
   T *const pair = tables.pair, *const dual = tables.dual;
-  const bool far = tables.is_far(), stores_all = step.stores_all(), past_caches = step.past_caches;
+  const bool far = tables.is_far(), stores_all = step.stores_all(), past_caches = step.past_caches,
+             reads_all = step.reads_all();
   typename Row::Vectors sum(tables.pool), z(tables.pool + row.count());
   for (std::int64_t e = first; e < last;) {
     const std::int64_t t = tail[e];
@@ -47,6 +48,7 @@ ELASTICGNN_INLINE void sweep_edges(const SweptTables<Row, T>& tables, std::int64
         const std::int64_t next = head[e + ahead < last_edge ? e + ahead : last_edge];
         row.prefetch(pair + 2 * next * stride, 2 * stride);
       }
+      if (reads_all) row.prefetch(dual + (e + ahead) * stride, stride);
       T* const other = pair + 2 * std::int64_t(head[e]) * stride;
       T *const other_sum = other + stride, *const here = dual + e * stride;
       const Vec w = renew(e, own, other, here, z);
