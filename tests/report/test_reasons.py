@@ -60,9 +60,10 @@ def test_trainings_with_something_changed_are_given_with_their_verdict(table, tm
     row = {"dataset": "cora", "level": 0.05, "model": "l1", "runs": 10, "std": 0.4}
     other = {**row, "model": "l21", "changed": "of another cell", "mean": 82.0}
     rows = [{**row, "changed": "16 hidden units", "mean": 82.1}, other]
-    rows.append({**row, "changed": "200 epochs", "mean": 70.0})
+    rows.append({**row, "changed": "200 epochs", "mean": 70.0, "runs": 3})
     (tmp_path / "table2_causes.json").write_text(json.dumps({"rows": rows}))
     entry = entry_that_tried(table, Candidate(CHOSEN, 10, 0.80, 0.73))
     assert reason_text(table, entry, tmp_path) == (
-        "By experiment: 16 hidden units, 82.1 ± 0.4, within; 200 epochs, 70.0 ± 0.4, below."
+        "By experiment: 16 hidden units, 82.1 ± 0.4, within; "
+        "200 epochs, 70.0 ± 0.4 (3 runs), below."
     )

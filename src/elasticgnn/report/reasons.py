@@ -42,7 +42,8 @@ def change_text(table: Table, entry: Entry, row: dict[str, Any]) -> str:
     """What was changed, what came out, and whether that agrees with the paper."""
     assert entry.published is not None  # the cell differs from it
     word = verdict(row["mean"], entry.published, table.spec.tolerance)
-    return f"{row['changed']}, {row['mean']:.1f} ± {row['std']:.1f}, {word}"
+    runs = "" if row["runs"] == table.spec.protocol.runs else f" ({row['runs']} runs)"
+    return f"{row['changed']}, {row['mean']:.1f} ± {row['std']:.1f}{runs}, {word}"
 
 
 def agreeing_candidate(table: Table, entry: Entry) -> Candidate | None:
