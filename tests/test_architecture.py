@@ -170,3 +170,30 @@ def first_line(node: ast.AST) -> str:
     """The first line of a docstring, if it is a sentence or opens one; else nothing."""
     line = (ast.get_docstring(node) or "").partition("\n")[0]
     return line if len(line) > 2 and line[-1] not in ",;-" else ""
+
+
+MADE = {
+    "Generator",
+    "manual_seed",
+    "default_rng",
+    "tensor",
+    "zeros",
+    "get_num_threads",
+}  # nothing computed
+
+
+def computations(source: str) -> set[str]:
+    """What a module takes from torch and numpy to compute with; types do not count."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name = ast.unparse(node.func)
+            if name.partition(".")[0] in ("torch", "np", "numpy", "F"):
+                found.add(name.rpartition(".")[2])
+    return found - MADE
+
+
+def test_the_command_line_computes_nothing():
+    assert computations("torch.stack([a]); f.sum(); np.random.default_rng(0)") == {"stack"}
+    found = {path.name: computations(path.read_text()) for path in PACKAGE.glob("cli/*.py")}
+    assert {name: names for name, names in found.items() if names} == {}

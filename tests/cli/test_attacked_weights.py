@@ -7,8 +7,8 @@ import pytest
 from attack.small_task import write_planted
 from elasticgnn.attack import load_perturbation
 from elasticgnn.cli.__main__ import main
-from elasticgnn.cli.task_files import without_weights
 from elasticgnn.data import read_task
+from elasticgnn.data.unweighted import without_weights
 
 ASIDE = "weights are left aside: an attack adds and removes edges of weight 1"
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from elasticgnn import Graph
-from elasticgnn.cli.signal_plot import plot_signal
 from elasticgnn.data.signal_files import SignalFile
+from elasticgnn.data.signal_plot import plot_signal
 from elasticgnn.experiment import load_spec
 from elasticgnn.experiment.storage import claim_lock
 from elasticgnn.report import build_table

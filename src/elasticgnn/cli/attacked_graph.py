@@ -25,7 +25,7 @@ def attacked_graph(
     files are one's own; component: the largest one alone; binary: features that are 0 or 1.
     """
     from elasticgnn.attack.perturbation import component_task
-    from elasticgnn.cli.task_files import without_weights
+    from elasticgnn.data.unweighted import without_weights
     from elasticgnn.robustness.presence import as_presence
     from elasticgnn.training.model.known_classes import as_fed
 

@@ -87,8 +87,8 @@ def denoise(
     Exit code 0: certified, 1: not certified, 3: as good as rounding lets it be shown.
     Example: elasticgnn denoise signal.csv edges.csv --select cv -o smooth.csv --plot smooth.png
     """
-    from elasticgnn.cli.signal_plot import check_plot
     from elasticgnn.data.signal_files import check_signal_output, read_signal
+    from elasticgnn.data.signal_plot import check_plot
     from elasticgnn.files import check_output
     from elasticgnn.solver import Extras
     from elasticgnn.solver.losses import as_loss
@@ -218,7 +218,7 @@ def _write(
     value = solution.mean.numpy()  # rates and probabilities, not their logarithms
     write_signal(target, source, value)
     if plot is not None:
-        from elasticgnn.cli.signal_plot import plot_signal
+        from elasticgnn.data.signal_plot import plot_signal
 
         plot_signal(plot, source, value, graph)
 

@@ -124,6 +124,7 @@ def attacked(task: NodeTask, flips: Path | None) -> NodeTask:
 def as_attacked(task: NodeTask, flips: Perturbation | None) -> NodeTask:
     """The task without weights where the flips were found without them."""
     from elasticgnn.attack.perturbation import component_task
+    from elasticgnn.data.unweighted import without_weights
 
     if flips is None or task.graph.is_unweighted:
         return task
@@ -131,23 +132,6 @@ def as_attacked(task: NodeTask, flips: Perturbation | None) -> NodeTask:
     graphs = (plain.graph, component_task(plain).graph)
     is_plain = flips.fingerprint in [graph.fingerprint for graph in graphs]
     return plain if is_plain else task
-
-
-def without_weights(task: NodeTask) -> NodeTask:
-    """The task whose edges all weigh 1, as those have that an attack adds; a note says so."""
-    from dataclasses import replace
-
-    import torch
-
-    from elasticgnn.graph import Graph
-
-    graph = task.graph
-    if graph.is_unweighted:
-        return task
-    ends = torch.stack([graph.tail, graph.head])[:, graph.weight > 0]
-    equal = Graph.from_edge_index(ends, graph.num_nodes, undirected=True)
-    note = "weights are left aside: an attack adds and removes edges of weight 1"
-    return replace(task.with_graph(equal), notes=(*task.notes, f"{task.name}: {note}"))
 
 
 def check_target(target: str, edges: Path | None) -> Target:

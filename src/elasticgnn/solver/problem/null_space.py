@@ -7,8 +7,8 @@ beyond what makes them zero multiplies these, so that the answer has to have non
 import numpy as np
 from numpy.polynomial.legendre import legvander
 
+from elasticgnn.graph.chains import chain_order
 from elasticgnn.solver.problem.instance import Array, Instance
-from elasticgnn.solver.problem.trend import chain_order
 
 
 def without_rows(instance: Instance, signal: Array, weight: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.graph import Graph
+from elasticgnn.graph.chains import chain_order, is_chain
 from elasticgnn.solver.problem.memory import ENTRY_BYTES, MOST_BYTES
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def check_order(graph: Graph, order: int, boundary: str) -> None:
     if boundary == "graph" and order == 2:
         _check_second_order(graph)
     if boundary == "free":
-        chain_order(graph)
+        if not is_chain(graph):
+            raise ValueError("boundary must be 'graph' unless the graph is a chain, got 'free'")
         if graph.normalization != "none":
             raise ValueError("boundary must be 'graph' for a normalised graph, got 'free'")
 
@@ -107,36 +109,3 @@ def _binomials(power: int) -> Array:
     for _ in range(power):
         row = np.convolve(row, [1.0, -1.0])
     return row
-
-
-def chain_order(graph: Graph) -> list[NDArray[np.intp]]:
-    """The nodes of every component in the order of its chain; refuses other graphs."""
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
-
-    if not is_chain(graph):
-        raise ValueError("boundary must be 'graph' unless the graph is a chain, got 'free'")
-    matrix = _neighbours(graph)
-    degree = np.diff(matrix.indptr)
-    _, label = connected_components(matrix, directed=False)
-    ends = np.flatnonzero(degree <= 1)
-    first = ends[np.unique(label[ends], return_index=True)[1]]
-    return [
-        breadth_first_order(matrix, start, directed=False, return_predecessors=False)
-        for start in first
-    ]
-
-
-def is_chain(graph: Graph) -> bool:
-    """Whether every component is a chain; edges of weight 0 do not count."""
-    from scipy.sparse.csgraph import connected_components
-
-    matrix = _neighbours(graph)
-    count = connected_components(matrix, directed=False, return_labels=False)
-    degree = np.diff(matrix.indptr)
-    return bool(degree.max(initial=0) <= 2 and matrix.nnz // 2 == graph.num_nodes - count)
-
-
-def _neighbours(graph: Graph) -> "csr_array":
-    matrix = graph.to_scipy()
-    matrix.eliminate_zeros()
-    return matrix

@@ -11,6 +11,7 @@ from elasticgnn.extras import optional_imports
 from elasticgnn.figures import literal, new_figure, save_figure
 from elasticgnn.files import check_picture
 from elasticgnn.graph import Graph
+from elasticgnn.graph.chains import chain_order, is_chain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +33,6 @@ def plot_signal(path: Path, source: SignalFile, value: NDArray[np.float64], grap
 
 def check_plot(path: Path, source: SignalFile, graph: Graph) -> None:
     """Refuses a picture that cannot be drawn or written, before the work."""
-    from elasticgnn.solver.problem.trend import is_chain
-
     check_picture(path, "plot")
     if source.image_shape is None and source.positions is None and not is_chain(graph):
         raise ValueError(
@@ -46,8 +45,6 @@ def _draw_chains(
     axes: "Axes", source: SignalFile, value: NDArray[np.float64], graph: Graph
 ) -> None:
     """Values in the order of the chain: dots as given, a line as denoised, one colour a column."""
-    from elasticgnn.solver.problem.trend import chain_order
-
     order = np.concatenate(chain_order(graph))
     for k, name in enumerate(source.columns):
         dots = axes.plot(source.values[order, k], ".", markersize=3, alpha=0.5)
