@@ -257,3 +257,16 @@ def test_time_without_end_counts_only_while_the_campaign_runs(monkeypatch):
     monkeypatch.setattr(trial, "LONGEST", 0.001)  # as if every look came late
     assert os.WTERMSIG(trial.wait_for(waiting, 0.02)) == signal.SIGALRM
     assert time.monotonic() - began > 10 * 0.02
+
+
+def test_a_fault_that_crashes_is_killed_though_no_test_is_named(monkeypatch):
+    """The stack of a crash comes out where the name of a failed test does."""
+    trial = load("trial", monkeypatch)
+    crash = (trial.CRASHED + signal.SIGSEGV, "Fatal Python error: Segmentation fault")
+
+    def run(names, with_fault):
+        assert set(names) <= {"test_a", "test_b"}
+        return crash if with_fault else (0, "")
+
+    assert trial.found_by(run, ["test_a", "test_b"]) == ("killed", "")
+    assert trial.found_by(lambda names, with_fault: crash, ["test_a"]) == ("unclear", "")

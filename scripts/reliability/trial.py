@@ -207,10 +207,14 @@ def found_by(
     """What comes of a fault, and the test that found it, which passes without the fault.
 
     A test that fails either way, where the machine is busy perhaps, has found nothing: the others
-    are asked.
+    are asked. A crash names no test: all of them must pass without the fault.
     """
     outcome, test = outcome_of(*run(tests, True))
-    if outcome != "killed" or not test or run([test], False)[0] == 0:
+    if outcome != "killed" or not test:
+        return outcome, test
+    if test not in tests:
+        return ("killed", "") if run(tests, False)[0] == 0 else ("unclear", "")
+    if run([test], False)[0] == 0:
         return outcome, test
     others = [name for name in tests if name != test]
     return found_by(run, others) if 0 < len(others) < len(tests) else ("unclear", "")

@@ -1,6 +1,6 @@
 """Populations: each run gives what it gives alone, and what autograd gives."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import pytest
@@ -268,3 +268,24 @@ def test_appnp_and_mlp_train_as_the_elastic_models_they_are(settings):
     generator = torch.Generator().manual_seed(3)
     alone = fit(make_model(settings, TASK, generator), TASK, split, plan, generator)
     assert history.loss == pytest.approx(alone.loss, abs=2e-5)
+
+
+OTHER_PLANS = {  # of every field another value; what a Run has itself replaces the plan's
+    "learning_rate": 0.03,
+    "weight_decay": 5e-3,
+    "epochs": 5,
+    "patience": 2,
+    "ties": "loss only",
+    "max_seconds": 3600.0,
+    "loss": "huber",  # of numbers: classes take no notice
+    "balanced": True,
+}
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(TrainingPlan)])
+def test_every_setting_of_the_plan_means_the_same_to_a_batch_and_to_one_run(name):
+    plan = replace(TrainingPlan(epochs=12), **{name: OTHER_PLANS[name]})
+    split = small_split(TASK)
+    rare = split.train[(TASK.labels[split.train] > 0) | (torch.arange(len(split.train)) < 3)]
+    runs = [replace(run_of(ModelSettings(), plan, split, 0), split=replace(split, train=rare))]
+    assert_each_equals_autograd(TASK, runs, ModelSettings(hidden_channels=16), plan)
