@@ -31,6 +31,7 @@ from elasticgnn.training import ElasticGNNClassifier, Run, TrainingPlan
 from elasticgnn.training.tuning.metrics import METRICS, NUMBER_METRICS, SHARES
 
 PACKAGE = Path(elasticgnn.__file__).parent
+PLAN = dataclasses.fields(TrainingPlan)
 ROOT = PACKAGE.parents[1]
 
 
@@ -119,6 +120,22 @@ def test_train_has_the_defaults_of_settings_and_plan():
         assert found[name] == getattr(plan, name), name
     assert (found["model"], found["hidden"]) == (settings.name, settings.hidden_channels)
     assert settings.lambda1 == settings.lambda2 == PAPER_STRENGTH
+
+
+@pytest.mark.parametrize(
+    ("trainer", "unread"),
+    [
+        ("training/loop", set()),
+        ("distributed/fit.py", {"loss"}),  # of numbers to predict, which no partition holds
+    ],
+)
+def test_every_setting_of_the_plan_is_read_or_refused_by_a_trainer(trainer, unread):
+    place = PACKAGE / trainer
+    files = [place] if place.is_file() else sorted(place.glob("*.py"))
+    read = {name for path in files for name in re.findall(r"\bplan\.(\w+)", path.read_text())}
+    for name in read & vars(TrainingPlan).keys() - {field.name for field in PLAN}:  # methods
+        read |= set(re.findall(r"self\.(\w+)", inspect.getsource(getattr(TrainingPlan, name))))
+    assert {field.name for field in PLAN} - read == unread
 
 
 def test_every_attack_is_offered_to_comparisons():
