@@ -17,8 +17,10 @@ clock on the wall: what other programs take of a shared machine then does not sh
 import argparse
 import json
 import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -101,9 +103,12 @@ class Measured:
     coverage: float
 
 
-def compare(kind: str, minutes: float, seed: int) -> dict:
+def compare(
+    maker: Callable[[np.random.Generator], NodeTask], minutes: float, seed: int
+) -> dict[str, Any]:
+    """What `tune` saves of a task and its rivals, on half of the nodes, which are kept away."""
     rng = np.random.default_rng(seed)
-    whole = MAKERS[kind](rng)
+    whole = maker(rng)
     order = torch.from_numpy(rng.permutation(whole.labelled.numpy()))
     most = MOST_KNOWN if whole.values is None else len(order)
     known, away = order[: min(len(order) // 2, most)], order[len(order) // 2 :]
@@ -172,20 +177,22 @@ def measure_numbers(
     return Measured(score("r2", truth, ours[:, None]), others, float("nan"), float(held.mean()))
 
 
-def given_options() -> argparse.Namespace:
+def given_options(makers: Iterable[str], description: str) -> argparse.ArgumentParser:
     """The options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="*", default=list(MAKERS))
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("kinds", nargs="*", default=list(makers))
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--clock", choices=("wall", "processor"), default="wall")
     parser.add_argument("--again", action="store_true", help="measure rows that are there again")
     parser.add_argument("--output", type=Path, default=None, help="JSON file")
-    return parser.parse_args()
+    return parser
 
 
-def main() -> None:
-    options = given_options()
+def measure_all(
+    makers: Mapping[str, Callable[[np.random.Generator], NodeTask]], options: argparse.Namespace
+) -> None:
+    """A row for each kind that the output file has not; prints it and adds it to the file."""
     if options.clock == "processor":
         torch.set_num_threads(1)
         time.perf_counter = time.process_time  # the clock of every search and training
@@ -199,24 +206,32 @@ def main() -> None:
     for kind in options.kinds:
         if (kind, options.seed) in done:
             continue
-        row = compare(kind, options.minutes, options.seed)
+        row = compare(makers[kind], options.minutes, options.seed)
         row |= {"kind": kind, "seed": options.seed, "minutes": options.minutes}
         row |= {"clock": options.clock, "members": row.pop("members", 1)}
         rows.append(row)
-        low, high = row["estimate"][1:]
-        print(
-            f"{row['data']:32} {row['metric']:8} {row['winner']:20} {100 * row['tuned']:5.1f} "
-            f"(predicted {100 * low:.1f} to {100 * high:.1f}: {row['inside']}); best rival "
-            f"{row['best rival']} {100 * row['rivals'][row['best rival']]:5.1f}; calibration "
-            f"{100 * row['calibration error']:.1f}, coverage {100 * row['coverage of 90 %']:.1f}, "
-            f"{row['seconds']:.0f} s",
-            flush=True,
-        )
+        print(in_words(row), flush=True)
         if options.output is not None:
             text = json.dumps(rows, indent=1).replace(": NaN", ": null")
             options.output.write_text(text + "\n")
     inside = sum(row["inside"] for row in rows)
     print(f"{inside} of {len(rows)} intervals hold the result on nodes kept away")
+
+
+def in_words(row: dict[str, Any]) -> str:
+    """One line about a task."""
+    low, high = row["estimate"][1:]
+    return (
+        f"{row['data']:32} {row['metric']:8} {row['winner']:20} {100 * row['tuned']:5.1f} "
+        f"(predicted {100 * low:.1f} to {100 * high:.1f}: {row['inside']}); best rival "
+        f"{row['best rival']} {100 * row['rivals'][row['best rival']]:5.1f}; calibration "
+        f"{100 * row['calibration error']:.1f}, coverage {100 * row['coverage of 90 %']:.1f}, "
+        f"{row['seconds']:.0f} s"
+    )
+
+
+def main() -> None:
+    measure_all(MAKERS, given_options(MAKERS, __doc__ or "").parse_args())
 
 
 if __name__ == "__main__":

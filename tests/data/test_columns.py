@@ -256,3 +256,25 @@ def test_ids_that_are_written_in_two_ways_are_shown_side_by_side(tmp_path, reade
     )
     with pytest.raises(ValueError, match=r"is '1', there '1.0'; --id-column"):
         read_task(paths["edges"], labels=paths["labels"])
+
+
+@pytest.mark.parametrize(
+    ("header", "ends"),
+    [
+        ("a,b,target", (0, 1)),
+        ("from,to,source", (0, 1)),
+        ("source,src,dst", (1, 2)),
+        ("Source,Airline,Destination", (0, 2)),
+        ("origin,destination,from", (0, 1)),
+        ("target,source", (1, 0)),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_ends_whose_names_belong_together_go_first(tmp_path, header, ends, ending, reader):
+    rows = [["0", "2", "4"], ["2", "4", "6"], ["4", "6", "0"]]
+    names, path = header.split(","), tmp_path / f"edges.{ending}"
+    table = pandas.DataFrame([row[: len(names)] for row in rows], columns=names)
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    found = read_edge_table(path)
+    assert found.source.tolist() == [int(row[ends[0]]) for row in rows]
+    assert found.target.tolist() == [int(row[ends[1]]) for row in rows]

@@ -29,8 +29,8 @@ from elasticgnn.extras import optional_imports
 if TYPE_CHECKING:
     import pyarrow
 
-SOURCES = ("source", "src", "from", "tail", "node1", "id1", "u", "i", "a")
-TARGETS = ("target", "dst", "to", "head", "node2", "id2", "v", "j", "b")
+SOURCES = ("source", "src", "from", "tail", "node1", "id1", "origin", "u", "i", "a")
+TARGETS = ("target", "dst", "to", "head", "node2", "id2", "destination", "v", "j", "b")
 WEIGHTS = ("weight", "w", "edge_weight")
 ROWS = ("", "unnamed: 0", "index", "level_0")  # as pandas names the column of row numbers
 
@@ -108,7 +108,7 @@ def edges_of_columns(
 ) -> EdgeRows | None:
     """Edges out of typed columns that are named; None where anything is unusual."""
     table = Table(path, header, [[""] * len(header)], [1])
-    source, target = chosen(table, layout.source, SOURCES), chosen(table, layout.target, TARGETS)
+    source, target = ends_by_name(table, layout)
     weight = chosen(table, layout.weight, WEIGHTS)
     if source is None or target is None:
         return None
@@ -255,7 +255,7 @@ def edge_columns(table: Table, layout: TableLayout) -> tuple[int, int, int | Non
                 f"or be named in a header, got {table.width} columns"
             )
         return 0, 1, 2 if table.width == 3 else None
-    source, target = chosen(table, layout.source, SOURCES), chosen(table, layout.target, TARGETS)
+    source, target = ends_by_name(table, layout)
     weight = chosen(table, layout.weight, WEIGHTS)
     if source is not None and target is not None:
         return source, target, weight
@@ -268,6 +268,18 @@ def edge_columns(table: Table, layout: TableLayout) -> tuple[int, int, int | Non
             f"got {short(', '.join(table.header))!r} ({table.width} columns)"
         )
     return others[0], others[1], weight
+
+
+def ends_by_name(table: Table, layout: TableLayout) -> tuple[int | None, int | None]:
+    """Source and target as asked for, or by their usual names.
+
+    Names that belong together go first: in `from,to,source` the last column says who reported an
+    edge, in `a,b,target` what became of it.
+    """
+    lowered = {name.lower() for name in table.header or ()}
+    pairs = [(a, b) for a, b in zip(SOURCES, TARGETS, strict=True) if {a, b} <= lowered]
+    sources, targets = ((pairs[0][0],), (pairs[0][1],)) if pairs else (SOURCES, TARGETS)
+    return chosen(table, layout.source, sources), chosen(table, layout.target, targets)
 
 
 def never_repeats(table: Table, position: int) -> bool:
