@@ -1,6 +1,7 @@
-"""Graphs that software brings along: what `tune` saves, beside common models at common defaults.
+r"""Graphs that software brings along: what `tune` saves, beside common models at common defaults.
 
-    python benchmarks/bench_real_data.py --sources FOLDER --minutes 0.5 --clock processor --output FILE
+    python benchmarks/bench_real_data.py --sources FOLDER --minutes 0.5 --clock processor \
+        --output FILE
 
 The tasks, and where the files in FOLDER come from, are in real_data_tasks.py; the rest is as in
 bench_own_data.py.

@@ -36,6 +36,11 @@ BROKEN = {
         GOOD_FEATURES + "bob,1,1\n",
         r", row 6, column 'id': .*row 3 has it too",
     ),
+    "features without ids": (
+        "features",
+        "height,age\n1,6\n1,8\n2,7\n",
+        r", row 3, column 'height': .*row 2 has it too; --id-column names another column of ids",
+    ),
     "feature that is infinite": (
         "features",
         GOOD_FEATURES.replace("6", "inf"),

@@ -2,6 +2,7 @@
 
 import itertools
 
+import pandas
 import pytest
 
 from elasticgnn.data import read_task
@@ -79,6 +80,7 @@ def test_the_word_unknown_is_no_class(tmp_path, word):
     [
         (["yes", "no", "Yes"], "labels 'Yes' and 'yes' are read as two classes"),
         (["-1", "0", "1"], "label '-1' is read as a class (leave the cell empty"),
+        (["-", "a", "b"], "label '-' is read as a class (leave the cell empty"),
     ],
 )
 def test_classes_that_may_not_be_meant_are_said(tmp_path, names, note):
@@ -88,10 +90,37 @@ def test_classes_that_may_not_be_meant_are_said(tmp_path, names, note):
     assert any(note in written for written in task.notes)
 
 
-def test_two_classes_minus_one_and_one_are_usual(tmp_path):
-    labels = rows("id,label", [(name, [-1, 1][k % 2]) for k, name in enumerate(IDS)])
+@pytest.mark.parametrize("names", [("-1", "1"), ("-", "+")])
+def test_two_classes_minus_and_plus_are_usual(tmp_path, names):
+    labels = rows("id,label", [(name, names[k % 2]) for k, name in enumerate(IDS)])
     task = read(tmp_path, edges=CHAIN, labels=labels)
-    assert not any("-1" in note for note in task.notes)
+    assert not any("is read as a class" in note for note in task.notes)
+
+
+@pytest.mark.parametrize("file", ["edges", "labels"])
+def test_ids_that_are_written_otherwise_throughout_are_shown_both(tmp_path, file):
+    numbers = range(10, 22)
+    features = rows("id,x", [(k, k % 5) for k in numbers])
+    edges = [(k, k + 1) for k in numbers[:-1]]
+    labels = [(k, "ab"[k % 2]) for k in numbers]
+    if file == "edges":
+        edges = [(f"{a}.0", f"{b}.0") for a, b in edges]
+    else:
+        labels = [(f"{k}.0", label) for k, label in labels]
+    with pytest.raises(ValueError, match=r"the first is '10\.0' \(there is '10'\)"):
+        read(
+            tmp_path,
+            edges=rows("source,target", edges),
+            features=features,
+            labels=rows("id,label", labels),
+        )
+
+
+def test_a_sheet_of_one_column_is_not_said_to_lack_commas(tmp_path):
+    path = tmp_path / "edges.xlsx"
+    pandas.DataFrame({"exported": ["2024", "2025"]}).to_excel(path, index=False)
+    with pytest.raises(ValueError, match=r"row 1: columns must be two or more in the first sheet"):
+        read_task(path)
 
 
 @pytest.mark.parametrize("ids", [IDS, [letter * 3 for letter in "abcdefghijkl"]])

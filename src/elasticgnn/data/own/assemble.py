@@ -16,12 +16,12 @@ from elasticgnn.data.own.records import EdgeRows, FeatureRows, LabelRows
 from elasticgnn.data.own.spelling import (
     ROUNDED,
     look_alike,
+    nothing_in_common,
     otherwise_written,
     pair_in_words,
     written,
 )
 from elasticgnn.data.own.stand_ins import NOTE, structural_features
-from elasticgnn.data.own.table import short
 from elasticgnn.data.own.targets import (
     Target,
     label_notes,
@@ -195,8 +195,7 @@ def find_ends(
         if len(found) > 1 and int(found.max()) < 0:
             raise ValueError(
                 f"{edges.path}, column {edges.columns[axis]}: must name nodes of {feature_path}, "
-                f"got no id in common (the first is {short(str(ends[0]))!r}, "
-                f"there {short(str(place.ids[0]))!r}; --id-column names the column of ids)"
+                + nothing_in_common(ends.tolist(), place.ids.tolist())
             )
         where = f"{edges.path}, row {edges.line[row]}, column {edges.columns[axis]}"
         name = str(ends[row])

@@ -164,8 +164,15 @@ def id_cells(table: Table, position: int) -> list[str]:
         if is_missing(cell):
             raise table.error(row, position, "a node id must be there")
         if cell in seen:
-            raise table.error(
-                row, position, f"each node must have one row (row {seen[cell]} has it too)"
-            )
+            once = f"row {seen[cell]} has it too{why_id(table, position)}"
+            raise table.error(row, position, f"each node must have one row ({once})")
         seen[cell] = table.line[row]
     return list(seen)
+
+
+def why_id(table: Table, position: int) -> str:
+    """Why the column is taken for the ids, where that is a guess."""
+    if table.header is None:
+        return f"; column {position + 1} is read as the id"
+    usual = table.header[position].lower() in IDS
+    return "" if usual else "; --id-column names another column of ids"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from elasticgnn.data.own.table import is_number, short
 
@@ -49,3 +49,11 @@ def otherwise_written(text: str, known: Iterable[object]) -> str:
         if same or (is_number(text) and is_number(other) and float(text) == float(other)):
             return f" (there is {written(other)})"
     return ""
+
+
+def nothing_in_common(ids: Sequence[object], known: Sequence[object]) -> str:
+    """What a file whose ids are all unknown was to know."""
+    first, there = str(ids[0]), short(str(known[0]))
+    other = f", there {there!r} (--id-column names the column of ids)"
+    found = otherwise_written(first, known) or other
+    return f"got no id in common, the first is {written(first)}{found}"

@@ -100,7 +100,7 @@ def read_lines(path: Path, encoding: str | None = None) -> Table:
         return read_parquet(path)
     if ending in SHEETS:
         rows, line, notes = read_sheet(path)
-        check_widths(path, rows, line, ",")
+        check_widths(path, rows, line)
         return Table(path, None, rows, line, notes)
     text, notes = read_text(path, encoding)
     text = without_comments(text) if ending == ".txt" else text
@@ -148,14 +148,17 @@ def check_last_quote(path: Path, text: str, rows: list[list[str]], line: list[in
         raise ValueError(f"{path}, row {row}: a quote must be closed, got one before {first!r}")
 
 
-def check_widths(path: Path, rows: list[list[str]], line: list[int], delimiter: str) -> None:
+def check_widths(
+    path: Path, rows: list[list[str]], line: list[int], delimiter: str | None = None
+) -> None:
     """Refuses one column, and rows that are longer or shorter than the first."""
     widths = list(map(len, rows))
     expected = widths[0] if widths else 2
     if expected == 1:
-        name = {",": "commas", "\t": "tabs", ";": "semicolons"}[delimiter]
+        names = {",": "separated by commas", "\t": "separated by tabs"}
+        names |= {";": "separated by semicolons", None: "two or more in the first sheet"}
         raise ValueError(
-            f"{path}, row {line[0]}: columns must be separated by {name}, "
+            f"{path}, row {line[0]}: columns must be {names[delimiter]}, "
             f"got one column {short(rows[0][0])!r}"
         )
     row = next((row for row, width in enumerate(widths) if width != expected), None)

@@ -14,11 +14,18 @@ from torch import Tensor
 from elasticgnn.data.labels import natural
 from elasticgnn.data.own.ids import IdIndex
 from elasticgnn.data.own.records import LabelRows
-from elasticgnn.data.own.spelling import look_alike, otherwise_written, pair_in_words, written
+from elasticgnn.data.own.spelling import (
+    look_alike,
+    nothing_in_common,
+    otherwise_written,
+    pair_in_words,
+    written,
+)
 from elasticgnn.data.own.table import is_missing, is_number, short
 
 Target = Literal["class", "number"]
 TARGETS: tuple[Target, ...] = ("class", "number")
+SIGNS = ("-", "--", "---", ".", "..", "…", "–", "—", "_", "*")  # often for what is not known
 LARGEST = 1e100  # of numbers to predict, whose squares are summed
 UNKNOWN = frozenset({"unknown", "unlabeled", "unlabelled", "undefined", "missing", "#n/a"})
 MANY_CLASSES = 20  # more are checked for being numbers or ids
@@ -137,7 +144,7 @@ def label_notes(labels: LabelRows | None, names: tuple[str, ...]) -> tuple[str, 
     """What else the label file holds, and names of classes that may not have been meant."""
     if labels is None:
         return ()
-    doubts = (several_at_once(names), two_spellings(names), minus_one(names))
+    doubts = (several_at_once(names), two_spellings(names), stand_in(names))
     return (*labels.notes, *(f"{labels.path.name}: {doubt}" for doubt in doubts if doubt))
 
 
@@ -158,12 +165,15 @@ def two_spellings(names: tuple[str, ...]) -> str:
     return f"labels {pair_in_words(pair)} are read as two classes" if pair else ""
 
 
-def minus_one(names: tuple[str, ...]) -> str:
-    """That -1 beside classes 0, 1, … is a class."""
+def stand_in(names: tuple[str, ...]) -> str:
+    """That -1 beside classes 0, 1, …, or a mere sign, is a class."""
     others = [name for name in names if name != "-1"]
-    if len(others) < 2 or len(others) == len(names) or not all(map(str.isdigit, others)):
+    counted = 1 < len(others) < len(names) and all(map(str.isdigit, others))
+    sign = next((name for name in names if name in SIGNS), None)
+    found = "-1" if counted else None if "+" in names else sign
+    if found is None:
         return ""
-    return "label '-1' is read as a class (leave the cell empty where the class is not known)"
+    return f"label {found!r} is read as a class (leave the cell empty where the class is not known)"
 
 
 def labelled_nodes(labels: LabelRows, place: IdIndex, node_path: Path) -> NDArray[np.int64]:
@@ -173,9 +183,8 @@ def labelled_nodes(labels: LabelRows, place: IdIndex, node_path: Path) -> NDArra
         return found
     if int(found.max()) < 0:
         raise ValueError(
-            f"{labels.path} must label nodes of {node_path}, got no id in common "
-            f"(the first is {short(str(labels.ids[0]))!r}, there {short(str(place.ids[0]))!r}; "
-            "--id-column names the column of ids)"
+            f"{labels.path} must label nodes of {node_path}, "
+            + nothing_in_common(labels.ids.tolist(), place.ids.tolist())
         )
     row = int(np.argmin(found))
     name = str(labels.ids[row])
