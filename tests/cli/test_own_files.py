@@ -49,3 +49,20 @@ def test_broken_files_end_with_code_2_and_one_line(what, tmp_path, capsys):
     assert printed.err.startswith("error: ")
     assert printed.err.count("\n") == 1
     assert f"{file}.csv" in printed.err
+
+
+@pytest.mark.parametrize("word", ["--target", "--target-column"])
+def test_the_column_of_the_other_end_is_named_as_the_first_is(own_files, word, capsys):
+    edges = own_files / "edges.csv"
+    text = edges.read_text().replace("source,target", "amount,buyer,seller", 1)
+    edges.write_text(
+        "".join(f"7,{row}\n" if "buyer" not in row else f"{row}\n" for row in text.splitlines())
+    )
+    model, names = own_files / "model.safetensors", ("--source", "buyer", word, "seller")
+    words = ("--splits", 1, "--epochs", 2, "-o", model, *names)
+    assert run("train", "--edges", edges, "--labels", own_files / "labels.csv", *words) == 0
+    assert run("predict", model, edges, *names, "-o", own_files / "out.csv") == 0
+    assert len((own_files / "out.csv").read_text().splitlines()) == 121
+    capsys.readouterr()
+    assert run("train", "--edges", edges, "--target", "seller") == 2
+    assert "target must be class or number, got 'seller'" in capsys.readouterr().err
