@@ -9,7 +9,9 @@ Of m calibrating and n counted nodes, chance alone gives the share that is held 
 deviation of sqrt(0.09 (1 / (m + 2) + 1 / n)): a beta distribution for the threshold, a binomial
 one for the count; `simulated` is that of as many random numbers. `swap` compares in place of the
 nodes kept away and the known ones two random halves of all of them, with the scores as they are:
-the same chance, without anything that a model could do wrong.
+the same chance, without anything that a model could do wrong. `by probabilities` takes as threshold
+where the calibrated probabilities themselves expect 90 %, and counts no scores: less chance, if the
+probabilities were true. `verbs` is of real_data_tasks.py, whose files are in `--sources`.
 
     python benchmarks/bench_coverage.py cora --draws 12 --minutes 0.4 --output FILE
 
@@ -21,12 +23,15 @@ import argparse
 import itertools
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 from bench_own_data import with_labels_of
+from bench_real_data import made
 from own_data_tasks import MAKERS
+from real_data_tasks import REAL_MAKERS
 from scipy.stats import chi2
 
 from elasticgnn.data import NodeTask
@@ -41,14 +46,17 @@ from elasticgnn.training.prediction.conformal import (
 from elasticgnn.training.tuning import out_of_fold, tune
 from elasticgnn.training.tuning.calibration import cross_calibrated, fit_calibration
 from elasticgnn.training.tuning.candidates import Candidate
+from elasticgnn.training.tuning.closed_form import PROPAGATION, label_averages
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.holdout import Holdout
 
 ASKED = 0.9
+MEASURES = ("coverage", "uncalibrated", "swap", "by probabilities")
 CANDIDATES = {
     "cora": Candidate("elastic", ModelSettings(lambda1=1.0, lambda2=1.0, norm="l1")),
     "features": Candidate("appnp on ids", ModelSettings("appnp", alpha=0.1), by_id=True),
+    "verbs": label_averages(PROPAGATION)[0],
 }
 
 
@@ -99,6 +107,7 @@ def draw(kind: str, seed: int) -> dict:
         "coverage": share(calibrated, conformal_scores(labels, fair), truth),
         "uncalibrated": share(predicted, conformal_scores(labels, held.outputs), truth),
         "swap": swapped(of_known, of_away, rng),
+        "by probabilities": float((of_away <= expected_threshold(fair)).mean()),
         "calibrating": len(labels),
         "kept away": len(truth),
     }
@@ -111,6 +120,13 @@ def own_scores(probability: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def share(probability: np.ndarray, scores: list[float], truth: np.ndarray) -> float:
     sets = conformal_sets(probability, scores, ASKED)
     return float(sets[np.arange(len(truth)), truth].mean())
+
+
+def expected_threshold(probability: np.ndarray) -> float:
+    """Below it lie the scores of 90 % of nodes whose classes are drawn by their probabilities."""
+    order = np.argsort(1 - probability, axis=None)
+    total = np.cumsum(probability.ravel()[order]) / len(probability)
+    return float(1 - probability.ravel()[order][np.searchsorted(total, ASKED)])
 
 
 def swapped(known: np.ndarray, away: np.ndarray, rng: np.random.Generator) -> float:
@@ -134,7 +150,7 @@ def summary(rows: list[dict]) -> dict:
         "expected deviation": coverage_deviation(ASKED, m, n),
         "simulated deviation": simulated(m, n),
     }
-    for name in [name for name in ("coverage", "uncalibrated", "swap") if name in rows[0]]:
+    for name in [name for name in MEASURES if all(name in row for row in rows)]:
         values = np.array([row[name] for row in rows])
         misses = int((np.abs(values - ASKED) > 0.02).sum())
         found[name] = {
@@ -155,12 +171,15 @@ def larger(values: np.ndarray, expected: float) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="*", default=list(CANDIDATES))
+    parser.add_argument("kinds", nargs="*", default=["cora", "features"])
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--pieces", type=int, default=out_of_fold.MOST_PIECES, help="of a group")
     parser.add_argument("--minutes", type=float, default=None, help="of the whole search")
     parser.add_argument("--output", type=Path, default=None, help="JSON file; goes on where it is")
+    parser.add_argument("--sources", type=Path, default=None, help="files of real_data_tasks.py")
     options = parser.parse_args()
+    if options.sources is not None:
+        MAKERS.update({kind: partial(made, kind, options.sources) for kind in REAL_MAKERS})
     if options.minutes is not None:
         torch.set_num_threads(1)
         time.perf_counter = time.process_time  # other programs do not shorten the search

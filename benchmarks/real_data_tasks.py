@@ -27,6 +27,9 @@ from elasticgnn.features import SparseFeatures
 from elasticgnn.graph import Graph
 
 Package = dict[str, str]
+SECTIONS = ("admin", "database", "editors", "games", "gnome", "graphics", "interpreters", "kde")
+SECTIONS += ("libs", "mail", "math", "misc", "net", "science", "sound", "text", "utils", "video")
+SECTIONS += ("web", "x11")
 
 
 def graph_of(pairs: Iterable[tuple[int, int]], n: int) -> Graph:
@@ -57,11 +60,11 @@ def counted_words(texts: Sequence[Sequence[str]], most: int) -> SparseFeatures:
 
 
 def read_packages(folder: Path) -> list[Package]:
-    """The fields of each package, continued lines joined."""
+    """The fields of each package of SECTIONS, continued lines joined."""
     text = re.sub(r"\n[ \t]+", " ", (folder / "Packages").read_text())
     entries = (entry for entry in text.split("\n\n") if entry.strip())
     fields = (dict(line.split(": ", 1) for line in e.splitlines() if ": " in line) for e in entries)
-    return list({entry["Package"]: entry for entry in fields}.values())
+    return list({e["Package"]: e for e in fields if e["Section"] in SECTIONS}.values())
 
 
 def needed(package: Package) -> list[str]:
@@ -109,13 +112,20 @@ def programs(folder: Path) -> NodeTask:
     return class_task("Debian, programs", dependencies(packages), facts, words)
 
 
-def sections(folder: Path, fewest: int = 300) -> NodeTask:
-    """Debian packages: their section, of those with at least `fewest` packages."""
+def sections(folder: Path) -> NodeTask:
+    """Debian packages: their section."""
     packages = read_packages(folder)
-    count = Counter(p["Section"] for p in packages)
-    words = [p["Section"] if count[p["Section"]] >= fewest else None for p in packages]
     facts = package_facts(packages, with_size=True)
+    words = [p["Section"] for p in packages]
     return class_task("Debian, sections", dependencies(packages), facts, words)
+
+
+def games(folder: Path) -> NodeTask:
+    """Debian packages: which ones are games, one in twenty."""
+    packages = read_packages(folder)
+    facts = package_facts(packages, with_size=True)
+    words = ["game" if p["Section"] == "games" else "other" for p in packages]
+    return class_task("Debian, games", dependencies(packages), facts, words)
 
 
 def sizes(folder: Path) -> NodeTask:
@@ -179,6 +189,7 @@ def airports(folder: Path) -> NodeTask:
 
 REAL_MAKERS: dict[str, Callable[[Path], NodeTask]] = {
     "programs": programs,
+    "games": games,
     "sections": sections,
     "sizes": sizes,
     "verbs": lambda folder: synsets(folder, "verb"),

@@ -152,6 +152,21 @@ def test_the_measure_on_nodes_kept_away_is_seen_without_scrolling(page):
     assert shown["x"] + shown["width"] <= table["x"] + table["width"] + 1
 
 
+def test_a_class_without_nodes_kept_away_has_no_precision(browser, findings, tmp_path):
+    board = findings.trained.facts["leaderboard"]
+    none, other = board["report"]["classes"]
+    report = {**board["report"], "classes": [{**none, "recall": 0.0, "nodes": 0}, other]}
+    report["confusion"] = [[0, 0], [0, 9]]  # nor was any said to be of it
+    facts = {**findings.trained.facts, "leaderboard": {**board, "report": report}}
+    found = replace(findings, trained=replace(findings.trained, facts=facts))
+    write_model_page(found, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", (1280, 900, "light")) as page:
+        page.wait_for_selector("body[data-ready=yes]")
+        table = page.locator("#worth table:not(.confusion) tbody tr")
+        assert table.nth(0).locator("td").all_inner_texts()[-4:] == ["–", "–", "–", "0"]
+        assert "–" not in table.nth(1).inner_text()
+
+
 @pytest.mark.parametrize(
     ("test", "words"), [([], "then trained on all known nodes"), ([3, 5], "not trained on them")]
 )

@@ -53,7 +53,10 @@ def read(
         return load(data, root=data_root)
     task = read_task(edges, features, labels, target=target, layout=layout or USUAL)
     if len(task.labelled) == 0:
-        raise ValueError("labels must name the class of some nodes, got none (use --labels)")
+        raise ValueError(
+            "labels must name the class of some nodes, got none (use --labels, or "
+            "--label-column of a graph file)"
+        )
     return task
 
 

@@ -89,7 +89,9 @@ def refuse_unused(
         if asked is not None and not is_used:
             option = f"--{name}" if name == "encoding" else f"--{name}-column"
             files = ", ".join(str(path) for path in (edges, features, labels) if path is not None)
-            raise ValueError(f"{option} must be given with a file that it can be of, got {files}")
+            where = " (--features or --labels)" if name in ("id", "label") else ""
+            rule = f"{option} must be given with a file that it can be of{where}"
+            raise ValueError(f"{rule}, got {files}")
 
 
 Rows = TypeVar("Rows", FeatureRows, LabelRows)

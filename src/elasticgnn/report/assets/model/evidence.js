@@ -173,7 +173,12 @@ function reliabilityDiagram({ evidence }) {
 }
 
 function classTable({ evidence }) {
-  const rows = evidence.classes.map((part) => row(part.class, percent(part.precision), percent(part.recall), percent(part.f1), thousands(part.nodes)));
+  const rows = evidence.classes.map((part, k) => {
+    const predicted = evidence.confusion.some((cells) => cells[k] > 0);
+    const precision = part.nodes || predicted ? percent(part.precision) : "–"; // nothing to be right about
+    const others = part.nodes ? [percent(part.recall), percent(part.f1)] : ["–", "–"];
+    return row(part.class, precision, ...others, thousands(part.nodes));
+  });
   const measures = Object.entries(evidence.measures || {}).filter(([, value]) => value !== null)
     .map(([name, value]) => `${name.replace("_", " ")} ${name === "log_loss" ? value.toFixed(3) : percent(value)}`).join(", ");
   return element("div", {}, element("h3", {}, "Each class"), note(`On the nodes kept away, in percent. All together: ${measures}.`),
