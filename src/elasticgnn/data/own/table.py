@@ -156,9 +156,10 @@ def check_widths(
     expected = widths[0] if widths else 2
     if expected == 1:
         names = {",": "separated by commas", "\t": "separated by tabs"}
-        names |= {";": "separated by semicolons", None: "two or more in the first sheet"}
+        names[";"] = "separated by semicolons"
+        rule = names[delimiter] if delimiter else "two or more in the first sheet"
         raise ValueError(
-            f"{path}, row {line[0]}: columns must be {names[delimiter]}, "
+            f"{path}, row {line[0]}: columns must be {rule}, "
             f"got one column {short(rows[0][0])!r}"
         )
     row = next((row for row, width in enumerate(widths) if width != expected), None)
