@@ -12,7 +12,7 @@ PAGE = (ROOT / "docs" / "own_data_measured.md").read_text("utf-8")
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-@pytest.mark.parametrize("name", ["own_data.json"])
+@pytest.mark.parametrize("name", ["own_data.json", "real_data.json"])
 def test_the_table_is_printed_from_its_record(name):
     words = [sys.executable, ROOT / "benchmarks" / "own_data_table.py", RESULTS / name]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
@@ -20,9 +20,8 @@ def test_the_table_is_printed_from_its_record(name):
     assert done.stdout.strip() in PAGE
 
 
-@pytest.mark.parametrize("name", ["own_data.json"])
-def test_the_sentences_above_it_count_what_it_holds(name):
-    rows = json.loads((RESULTS / name).read_text("utf-8"))
+def test_the_sentences_above_it_count_what_it_holds():
+    rows = json.loads((RESULTS / "own_data.json").read_text("utf-8"))
     inside = sum(row["inside"] for row in rows)
     assert f"inside the printed interval in {inside} of {len(rows)};" in PAGE
     behind = sorted(100 * row["less than the best rival by"] for row in rows)
@@ -35,3 +34,11 @@ def test_the_sentences_above_it_count_what_it_holds(name):
     missed = [row for row in rows if abs(row["coverage of 90 %"] - 0.9) > 0.02]
     names = ", ".join(f"{row['data']} ({100 * row['coverage of 90 %']:.2f})" for row in missed)
     assert f"by more than 2 points in {len(missed)} of {len(rows)}, {names}" in PAGE
+
+
+def test_the_sentences_about_real_graphs_count_what_their_record_holds():
+    rows = json.loads((RESULTS / "real_data.json").read_text("utf-8"))
+    assert all(row["less than the best rival by"] < 0 for row in rows)
+    assert "No rival is ahead." in PAGE
+    inside = sum(row["inside"] for row in rows)
+    assert f"The result is inside the printed interval in {inside} of {len(rows)}:" in PAGE
