@@ -159,8 +159,7 @@ def check_widths(
         names[";"] = "separated by semicolons"
         rule = names[delimiter] if delimiter else "two or more in the first sheet"
         raise ValueError(
-            f"{path}, row {line[0]}: columns must be {rule}, "
-            f"got one column {short(rows[0][0])!r}"
+            f"{path}, row {line[0]}: columns must be {rule}, got one column {short(rows[0][0])!r}"
         )
     row = next((row for row, width in enumerate(widths) if width != expected), None)
     if row is not None:
