@@ -27,7 +27,13 @@ from elasticgnn.experiment import Setting
 from elasticgnn.experiment.tasks import toy_task
 from elasticgnn.nn.settings import MODEL_NAMES, ModelSettings, settings_in_use
 from elasticgnn.operator.routes import ROUTES
-from elasticgnn.training import ElasticGNNClassifier, Run, TrainingPlan
+from elasticgnn.training import (
+    ElasticGNNClassifier,
+    ElasticGNNRegressor,
+    Run,
+    TrainingPlan,
+    tune,
+)
 from elasticgnn.training.tuning.metrics import METRICS, NUMBER_METRICS, SHARES
 
 PACKAGE = Path(elasticgnn.__file__).parent
@@ -108,6 +114,15 @@ def test_every_entrance_has_the_same_defaults(entrance):
         own.add("dropout")  # of edges, and none
     shared = usual.keys() & found.keys() - own
     assert {name: found[name] for name in shared} == {name: usual[name] for name in shared}
+
+
+@pytest.mark.parametrize("entrance", [ElasticGNNClassifier, ElasticGNNRegressor])
+def test_every_comparison_of_models_has_the_same_defaults(entrance):
+    usual, found = defaults_of(tune), defaults_of(entrance)
+    tree = typer.main.get_command(build_app()).commands["train"]
+    words = {parameter.name: parameter.default for parameter in tree.params}
+    for name, own in (("minutes", "minutes"), ("metric", "metric"), ("seed", "random_state")):
+        assert usual[name] == found[own] == words[name], name
 
 
 def test_train_has_the_defaults_of_settings_and_plan():
