@@ -10,6 +10,7 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import typer
@@ -34,7 +35,7 @@ from elasticgnn.training import (
     TrainingPlan,
     tune,
 )
-from elasticgnn.training.tuning.metrics import METRICS, NUMBER_METRICS, SHARES
+from elasticgnn.training.tuning.metrics import ERRORS, METRICS, NUMBER_METRICS, SHARES, score
 
 PACKAGE = Path(elasticgnn.__file__).parent
 PLAN = dataclasses.fields(TrainingPlan)
@@ -176,6 +177,19 @@ def test_every_metric_is_named_on_the_page_of_a_model():
     assert set(re.findall(r"(\w+): \"", titles)) == {*METRICS, *NUMBER_METRICS}
     (not_shares,) = re.findall(r"const NOT_SHARES = \[([^\]]*)\]", page)
     assert words(not_shares) == {*METRICS, *NUMBER_METRICS} - {*SHARES}
+
+
+def test_every_metric_has_a_formula_of_its_own_and_a_range():
+    rng = np.random.default_rng(0)
+    labels, probability = rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60)
+    truth, predicted = rng.normal(size=60), rng.normal(size=(60, 1))
+    values = [score(metric, labels, probability) for metric in METRICS]
+    values += [score(metric, truth, predicted) for metric in NUMBER_METRICS]
+    assert len(set(values)) == len(METRICS) + len(NUMBER_METRICS)
+    assert {*METRICS, *NUMBER_METRICS} - {*SHARES, *ERRORS} == {"r2"}  # of 1, no share, no error
+    assert all(
+        value < 0 for metric, value in zip(METRICS, values, strict=False) if metric in ERRORS
+    )
 
 
 def test_every_module_with_a_command_is_in_the_list():
