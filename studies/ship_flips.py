@@ -2,8 +2,8 @@
 
     elasticgnn robustness cora --binary --models gcn,elastic --attacks eva,prbcd --rates 0.05,0.25 \
         --seeds 2 --attack-epochs 60 --block 20000 --generations 60 --screened 1000 \
-        --rows results/attacks/shipped
-    python studies/ship_flips.py results/attacks/shipped/evasion-*/ src/elasticgnn/attack/flips
+        --screen-every 20 --together 1 --rows build/flips
+    python studies/ship_flips.py build/flips/evasion-*/ src/elasticgnn/attack/flips
 
 Files are named data, method, victim, rate in per cent, seed; `sha256sums` covers all of the folder.
 """

@@ -24,6 +24,9 @@ from torch import nn
 
 from elasticgnn.attack import AttackBudget, EvolutionSettings, GradientSettings, attack
 from elasticgnn.attack.evaluation import fixed_or_drawn
+from elasticgnn.attack.evolution import FIRST, FIRST_ALONE
+from elasticgnn.attack.exchange import AGAIN, OUT, SWAPS
+from elasticgnn.attack.merging import GRAPHS
 from elasticgnn.attack.perturbation import component_task
 from elasticgnn.attack.run import Settings
 from elasticgnn.data import NodeTask, load
@@ -36,7 +39,7 @@ from elasticgnn.training import TrainingPlan
 MODELS = "elastic,elastic+none,elastic+mcp,rung,softmedian,gnnguard,jaccard,gprgnn+adversarial"
 MODELS += ",gcn,mlp"
 DROPOUTS, RATE = (0.5, 0.8), 0.25
-SHORT = EvolutionSettings(generations=20, screen_every=20, screened=200)
+SHORT = EvolutionSettings(generations=20, screen_every=20, screened=200, together=1)
 LONG = GradientSettings(epochs=250)
 
 
@@ -67,9 +70,18 @@ def evolution_cell(task: NodeTask, model: nn.Module) -> dict[str, float]:
 
 
 def graphs_judged(settings: EvolutionSettings, flips: int) -> float:
-    """About how many graphs EvA judges: the start, rounds of local search, children."""
-    rounds = -(-settings.generations // settings.screen_every)
-    tried = 10 * settings.screened + rounds * (1.5 * settings.screened + flips + 13)
+    """About how many graphs EvA judges: the start, rounds of local search, children.
+
+    Half of the screened pairs share `together` graphs first; they and as many known ones are tried
+    again AGAIN at a time, those of the individual left out OUT at a time. Tried alone, each pair is
+    a graph of its own.
+    """
+    rounds, screened = -(-settings.generations // settings.screen_every), settings.screened
+    if settings.together == 1:
+        tried = FIRST_ALONE * screened + rounds * (1.5 * screened + flips + len(SWAPS))
+    else:
+        pairs = screened / 2 + screened / AGAIN
+        tried = FIRST * pairs + rounds * (pairs + flips / OUT + GRAPHS + 2 * len(SWAPS))
     return tried + settings.population + settings.children * settings.generations
 
 

@@ -32,7 +32,7 @@ def test_table_is_made_from_its_record(what):
 
 
 def commands():
-    """The calls of `elasticgnn robustness` with a record, shell variables put in."""
+    """Folder and words of the calls of `elasticgnn robustness` with a record, variables put in."""
     found = []
     for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL):
         known = {}
@@ -41,17 +41,15 @@ def commands():
                 line = line.replace(f"${name}", value)
             if given := re.match(r"([A-Z])=(.*)", line):
                 known[given[1]] = given[2].strip('"')
-            if line.startswith("elasticgnn robustness") and "--rows results/attacks" in line:
-                found.append(shlex.split(line, comments=True)[1:])
+            folder, call = re.fullmatch(r"(?:cd (\w+) && )?(.*)", line).groups()
+            if call.startswith("elasticgnn robustness") and "results/attacks" in call:
+                found.append((folder or ".", shlex.split(call, comments=True)[1:]))
     return found
 
 
-def test_every_comparison_of_the_pages_is_among_the_commands():
-    assert len(commands()) == 5
+def rows_of(folder, words, data_root, monkeypatch):
+    """The file of rows that a call asks for."""
 
-
-@pytest.mark.parametrize("words", commands(), ids=lambda words: " ".join(words[:4]))
-def test_a_command_of_the_pages_finds_its_rows(words, data_root, monkeypatch):
     class Asked(BaseException):
         pass
 
@@ -60,12 +58,19 @@ def test_a_command_of_the_pages_finds_its_rows(words, data_root, monkeypatch):
         raise Asked
 
     asked = []
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(ROOT / folder)
     monkeypatch.setenv("ELASTICGNN_DATA", str(data_root))
     monkeypatch.setattr(robustness, "measure_robustness", stop)
     with pytest.raises(Asked):
         main(words)
-    assert asked[0].exists()
+    return asked[0].resolve()
+
+
+def test_a_command_of_the_pages_finds_each_committed_file_of_rows(data_root, monkeypatch):
+    asked = {rows_of(*each, data_root, monkeypatch) for each in commands()}
+    committed = set((ROOT / "results" / "attacks").glob("*/*.jsonl"))
+    assert len(committed) == 7
+    assert asked == committed
 
 
 @pytest.mark.parametrize("name", PAGES)

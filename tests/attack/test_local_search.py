@@ -9,7 +9,7 @@ from elasticgnn.attack import EvolutionSettings
 from elasticgnn.attack.evolution import AttackProblem, Evolution
 from elasticgnn.attack.exchange import exchange, held_by, try_pairs
 from elasticgnn.attack.merging import disjoint_rows, matchings, merged, single_pairs
-from elasticgnn.attack.together import beside, group_size, promising
+from elasticgnn.attack.together import added, beside, group_size, left_out, promising
 from elasticgnn.operator.flipped import FlipLists
 
 
@@ -68,6 +68,42 @@ def test_pairs_that_hit_something_are_told_from_those_on_the_same_graph(task):
     assert len(promising(search, best, twins[:3], 4, 5)) == 0
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7])
+def test_pairs_on_shared_graphs_are_worth_what_they_are_alone(task, size):
+    search = searching(task, 1)
+    best = search.evaluate(np.array([[20 * 60 + 50]]))
+    keys = np.array([4, 60 * 6 + 7, 60 * 8 + 9, 60 * 10 + 12, 14])  # 10 and 12 stay as they are
+    worth, hits = added(search, best, keys, size)
+    assert worth.tolist() == [1, 2, 2, 0, 1]  # no pair twice, also where it filled the last graph
+    assert [np.flatnonzero(row).tolist() for row in hits] == [[4], [6, 7], [8, 9], [], [14]]
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 6])
+def test_pairs_left_out_together_hold_what_they_hold_alone(task, size):
+    search = searching(task, 6)
+    best = search.evaluate(np.array([[4, 5, 8, 9, 12 * 60 + 13, 20 * 60 + 50]]))
+    held, worth = left_out(search, best, size)
+    alone, each = held_by(search, best)
+    assert np.array_equal(held, alone)
+    assert np.array_equal(worth, each)
+
+
+def test_who_turns_correct_counts_against_a_pair(task):
+    def predict(flips):
+        labels = (torch.arange(60) % 3).repeat(len(flips), 1)
+        labels[:, 30] = 3
+        for number in range(len(flips)):
+            if [2, 30] in flips[number].tolist():
+                labels[number, [2, 30]] = torch.tensor([3, 0])  # 2 falls, 30 becomes correct
+        return labels.byte()
+
+    search = searching(task, 1, predict)
+    best = search.evaluate(np.array([[20 * 60 + 50]]))
+    worth, hits = added(search, best, np.array([2 * 60 + 30, 40 * 60 + 50]), 2)
+    assert worth.tolist() == [0, 0]
+    assert np.flatnonzero(hits[0]).tolist() == [2]
+
+
 def falls_beside(task):
     """Pair (0, j) makes the neighbours of j wrong, not j itself."""
     pairs = torch.stack((task.graph.tail, task.graph.head), 1).tolist()
@@ -105,8 +141,9 @@ def test_neighbours_are_those_of_the_flipped_graph(task):
         for a, b in zip(graph.tail.tolist(), graph.head.tolist(), strict=True):
             expected |= {(group, a + b - node)} if node in (a, b) else set()
     nodes = np.array([0, 59, search.edges[0] // 60])
-    found = beside(search, flipped, np.array([4, 9, 9]), nodes)
-    assert set(zip(*(part.tolist() for part in found), strict=True)) == expected
+    group, near, change = beside(search, flipped, np.array([4, 9, 9]), nodes, np.arange(3))
+    assert set(zip(group.tolist(), near.tolist(), strict=True)) == expected
+    assert np.array_equal(group, np.array([4, 9, 9])[change])
 
 
 @pytest.mark.parametrize("count", [0, 2, 4, 10])

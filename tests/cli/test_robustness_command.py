@@ -5,6 +5,9 @@ import json
 import pytest
 
 from attack.small_task import own_options, planted_task
+from elasticgnn import robustness
+from elasticgnn.attack import EvolutionSettings
+from elasticgnn.robustness.store import Rows
 
 
 def test_robustness_on_own_files_does_not_depend_on_the_unit_of_features(
@@ -108,6 +111,21 @@ def test_robustness_refuses_models_it_cannot_read(models, message, attack_cli, m
     monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
     with pytest.raises(ValueError, match=message):
         attack_cli("robustness", "planted", "--models", models)
+
+
+def test_the_effort_of_eva_is_what_the_options_say(attack_cli, monkeypatch):
+    asked = []
+    monkeypatch.setattr("elasticgnn.data.load", lambda name, root: planted_task())
+    monkeypatch.setattr(
+        robustness, "measure_robustness", lambda task, plan, *others: asked.append(plan) or Rows()
+    )
+    attack_cli("robustness", "planted", "--models", "gcn")
+    words = ["--generations", "6", "--screened", "7", "--screen-every", "8", "--together", "9"]
+    attack_cli("robustness", "planted", "--models", "gcn", *words)
+    usual, given = (plan.evolution for plan in asked)
+    assert usual == EvolutionSettings()
+    assert (given.generations, given.screened) == (6, 7)
+    assert (given.screen_every, given.together) == (8, 9)
 
 
 def test_robustness_refuses_unknown_attacks_and_rates(attack_cli, monkeypatch):

@@ -1,12 +1,14 @@
 """Modules of others: what they do wrong is said of them, in one line."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
 
 from attack.small_task import planted_split, planted_task
-from elasticgnn.robustness import RobustnessPlan
+from elasticgnn.attack import GradientSettings
+from elasticgnn.robustness import RobustnessPlan, measure_robustness
 from elasticgnn.robustness.foreign import read_foreign
 from elasticgnn.training import TrainingPlan
 
@@ -49,6 +51,35 @@ class Leaves(Good):
 class Diverges(Good):
     def forward(self, x, graph):
         return self.linear(x) if not self.training else self.linear(x) * float("inf")
+
+class Cached(Good):
+    mean = None
+
+    def forward(self, x, graph):
+        if self.mean is None:
+            self.mean = graph.weight.sum() + graph.num_edges
+        return self.linear(x) * self.mean
+
+class Random(Good):
+    def forward(self, x, graph):
+        return self.linear(x) + torch.rand(len(x), 1)
+
+class InPlace(Good):
+    def forward(self, x, graph):
+        return self.linear(x.mul_(0.5))
+
+class Lazy(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.linear = nn.LazyLinear(outputs)
+
+    def forward(self, x, graph):
+        return self.linear(x) * graph.num_edges
+
+class Steep(Good):
+    def forward(self, x, edge_index, edge_weight):
+        lost = torch.sqrt(edge_weight.sum() - edge_weight.sum())  # 0, whose derivative is NaN
+        return self.linear(x) + lost
 
 class NoSizes(nn.Module):
     def __init__(self):
@@ -96,11 +127,39 @@ def test_a_module_that_cannot_be_imported_is_named(module, spec, message):
         ("Pair", r"must give finite logits \(40, 3\), got tuple"),
         ("Raises", "must take .*, got RuntimeError: out of ideas"),
         ("Leaves", "must take .*, got SystemExit"),
+        ("Cached", "must go by the graph it is called with, got the logits of an earlier one"),
+        ("Random", "must give the same logits again in eval mode, got others"),
     ],
 )
 def test_a_module_that_does_not_fit_is_refused_before_it_is_trained(module, name, message):
     with pytest.raises(ValueError, match=f"^defence of_others:{name} {message}"):
         read_foreign(f"of_others:{name}").untrained(TASK, torch.Generator())
+
+
+def test_a_module_that_writes_into_the_features_is_refused(module):
+    task = replace(TASK, features=TASK.features.to_dense())
+    before = task.features.clone()
+    with pytest.raises(ValueError, match="InPlace must leave the features as they are, got others"):
+        read_foreign("of_others:InPlace").untrained(task, torch.Generator())
+    assert torch.equal(task.features, before)
+
+
+def test_weights_that_are_drawn_at_the_first_call_are_no_earlier_graph(module):
+    read_foreign("of_others:Lazy").untrained(TASK, torch.Generator())
+
+
+def test_a_gradient_without_any_number_is_no_gradient(module):
+    plan = RobustnessPlan(
+        (read_foreign("of_others:Steep"),),
+        rates=(0.1,),
+        seeds=(0,),
+        training=TrainingPlan(epochs=2),
+        gradient=GradientSettings(block_size=100, epochs=3, fresh_epochs=2),
+    )
+    said = []
+    rows = measure_robustness(TASK, plan, say=said.append).rows()
+    assert "of_others:Steep hands back no gradient" in said[-1]
+    assert [row.accuracy for row in rows if row.rate > 0] == [{}]
 
 
 def test_weights_that_training_has_lost_are_noticed(module):

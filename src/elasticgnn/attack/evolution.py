@@ -22,7 +22,7 @@ from elasticgnn.graph import Graph
 from elasticgnn.operator.flipped import FlipLists
 
 ARCHIVED = 0.85  # of the new pairs come from the archive
-FIRST = 10  # times the usual number of pairs are tried at the start
+FIRST, FIRST_ALONE = 2, 10  # times the usual number of pairs are tried at the start
 TRIES = 500  # to replace pairs that are not allowed
 BUSY = 0.1  # as likely to mutate as a pair that seems to do nothing is a pair that hit something
 
@@ -36,10 +36,10 @@ class EvolutionSettings:
     an attacked node that its parent leaves correct (of two the one of smaller degree), the other
     at such a node too (`both_ends` of the draws) or anywhere, of another class (`other_class`).
     screened: single pairs that are tried on top of the best individual every `screen_every`
-    generations (10 times as many at the start), and exchanged for its weakest; those that hit
+    generations (a multiple of it at the start), and exchanged for its weakest; those that hit
     something are drawn by preference. 0: mutation and crossover alone, as its authors have it.
-    together: of these, so many share a graph first, and only the best are tried alone; pairs that
-    hold one node each are merged into one. 1: each alone, and nothing is merged.
+    together: of these, so many share a graph first, and only the best are tried again, a few on a
+    graph; pairs that hold one node each are merged into one. 1: each alone, and nothing is merged.
     around_targets: only pairs with an attacked node at one end, also among those put together.
 
     >>> from elasticgnn.attack import EvolutionSettings
@@ -49,13 +49,13 @@ class EvolutionSettings:
 
     population: int = 32
     children: int = 32
-    generations: int = 600
+    generations: int = 300
     mutation: float = 4.0
     other_class: float = 0.9
     both_ends: float = 0.6
-    screened: int = 2000
-    screen_every: int = 20
-    together: int = 16
+    screened: int = 1000
+    screen_every: int = 5
+    together: int = 64
     around_targets: bool = False
     constraints: Constraints = field(default_factory=Constraints)
 
@@ -115,7 +115,8 @@ class Evolution:
         count, everyone = self.settings.population, np.ones(len(self.nodes), bool)
         cover = no_keys()
         if self.settings.screened:
-            tried = try_pairs(self, self.untouched, FIRST * self.settings.screened)
+            times = FIRST_ALONE if self.settings.together == 1 else FIRST
+            tried = try_pairs(self, self.untouched, times * self.settings.screened)
             cover = tried.disjoint(self.flips, self.random).keys
         keys = self.draw(np.tile(everyone, (count, 1)), np.full(count, self.flips))
         keys = keys.reshape(count, self.flips)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.attack.merging import merged, single_pairs
-from elasticgnn.attack.together import group_size, promising
+from elasticgnn.attack.together import added, group_size, left_out, promising
 
 if TYPE_CHECKING:
     from elasticgnn.attack.evolution import Evolution
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Keys = NDArray[np.int64]
 Counts = NDArray[np.int64]
+AGAIN = 8  # pairs that share a graph when they are tried a second time
+OUT = 16  # pairs left out together
 SWAPS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 400)  # pairs exchanged at once
 
 
@@ -50,7 +52,7 @@ def try_pairs(search: Evolution, best: Generation, count: int) -> Tried:
     """New pairs, at most `count`, and known ones, each alone on top of the one individual `best`.
 
     Where many nodes are left to fall, half as many new ones are the best of those that were tried
-    `together` on one graph before.
+    `together` on one graph before, and fewer at a time (AGAIN) are enough then.
     """
     size, archive = group_size(search.settings.together, int(best.num_correct[0])), search.archive
     keys = drawn(search, best, count if size == 1 else count // 2 * size)
@@ -64,10 +66,19 @@ def try_pairs(search: Evolution, best: Generation, count: int) -> Tried:
         degree = search.degree_after(best.keys)[0]
         lone = (degree[np.stack(np.divmod(keys, search.num_nodes))] <= 1).any(0)
         keys = keys[~(lone & np.isin(keys, search.edges))]
-    after = search.evaluate(np.concatenate((np.repeat(best.keys, len(keys), 0), keys[:, None]), 1))
-    gain = best.num_correct[0] - after.num_correct
+    if size > 1 and len(keys):
+        keys = search.random.permutation(keys)
+        gain, hits = added(search, best, keys, min(AGAIN, size))
+    else:
+        gain, hits = alone(search, best, keys)
     archive.update(keys, gain)
-    return Tried(keys, gain, best.correct & ~after.correct)
+    return Tried(keys, gain, hits)
+
+
+def alone(search: Evolution, best: Generation, keys: Keys) -> tuple[Counts, NDArray[np.bool_]]:
+    """What each of the pairs hits (net), and which nodes, on a graph of its own."""
+    after = search.evaluate(np.concatenate((np.repeat(best.keys, len(keys), 0), keys[:, None]), 1))
+    return best.num_correct[0] - after.num_correct, best.correct & ~after.correct
 
 
 def drawn(search: Evolution, best: Generation, count: int) -> Keys:
@@ -95,7 +106,8 @@ def exchange(search: Evolution, best: Generation, count: int) -> Generation:
     act together, so all are judged.
     """
     better = try_pairs(search, best, count).disjoint(search.flips, search.random)
-    held, worth = held_by(search, best)
+    size = group_size(search.settings.together, int(best.num_correct[0]))
+    held, worth = left_out(search, best, min(OUT, size)) if size > 1 else held_by(search, best)
     order = np.argsort(worth + 0.5 * search.random.random(len(worth)), kind="stable")
     most = min(len(better.keys), len(order))
     pays = better.gain[:most] >= worth[order[:most]]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Keys = NDArray[np.int64]
 Places = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-GRAPHS = 200  # on which merges are tried in a round, at most
+GRAPHS = 60  # on which merges are tried in a round, at most
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,7 +98,10 @@ class Victim:
 
 
 class NoEdgeGradientError(ValueError):
-    """The victim's loss has no gradient in the edges, which a gradient attack would follow."""
+    """The victim's loss has no gradient in the edges, which a gradient attack would follow.
+
+    Or one that is not a number: no step could be taken, and the victim would look safe.
+    """
 
 
 def loss_and_gradient(victim: Victim, graph: Graph, leaf: Tensor) -> tuple[float, Tensor]:
@@ -111,5 +114,9 @@ def loss_and_gradient(victim: Victim, graph: Graph, leaf: Tensor) -> tuple[float
     if gradient is None:
         raise NoEdgeGradientError(
             "victim must depend on the graph to be attacked, got one that does not"
+        )
+    if bool(gradient.isnan().any()):
+        raise NoEdgeGradientError(
+            "victim must have a gradient of numbers to be attacked, got NaN in it"
         )
     return float(loss.detach()), gradient

@@ -49,7 +49,7 @@ def attack_command(
     block: Annotated[int, typer.Option(help="prbcd, grbcd, lrbcd: pairs together")] = 50_000,
     attack_epochs: Annotated[int, typer.Option(help="prbcd, grbcd, pgd, lrbcd: steps")] = 125,
     restarts: Annotated[int, typer.Option(help="of these: searches, the best is kept")] = 1,
-    generations: Annotated[int, typer.Option(help="eva: of 32 children each")] = 600,
+    generations: Annotated[int, typer.Option(help="eva: of 32 children each")] = 300,
     degree_test: Annotated[
         float | None, typer.Option(help="largest likelihood ratio of the degrees, e.g. 0.004")
     ] = None,

@@ -63,12 +63,13 @@ def robustness(
     attack_epochs: Annotated[int, typer.Option(help="steps of gradient attacks")] = 250,
     block: Annotated[int, typer.Option(help="pairs that they look at together")] = 50_000,
     restarts: Annotated[int, typer.Option(help="of gradient attacks")] = 1,
-    generations: Annotated[int, typer.Option(help="of eva, 32 children each")] = 600,
-    screened: Annotated[int, typer.Option(help="of eva: pairs tried alone per round")] = 2000,
+    generations: Annotated[int, typer.Option(help="of eva, 32 children each")] = 300,
+    screened: Annotated[int, typer.Option(help="of eva: pairs tried per round")] = 1000,
+    screen_every: Annotated[int, typer.Option(help="of eva: generations between rounds")] = 5,
     together: Annotated[
         int,
-        typer.Option(help="of eva: pairs that share a graph before; 1: none, nor are any merged"),
-    ] = 16,
+        typer.Option(help="of eva: pairs that share a graph first; 1: none, nor are any merged"),
+    ] = 64,
     targets: Annotated[int | None, typer.Option(help="local: attacked nodes (default: 30)")] = None,
     public_targets: Annotated[
         bool,
@@ -133,7 +134,9 @@ def robustness(
         targets=30 if targets is None else targets,
         public_targets=public_targets,
     )
-    evolution = EvolutionSettings(generations=generations, screened=screened, together=together)
+    evolution = EvolutionSettings(
+        generations=generations, screened=screened, screen_every=screen_every, together=together
+    )
     plan = quick(with_efforts(plan, restarts, block, evolution, flips_per_step), attack_epochs)
     given = read(data, edges, features, labels, data_root, layout=layout)
     task = attacked_graph(given, own=edges is not None, binary=binary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import importlib
 import sys
@@ -54,17 +55,56 @@ def attempt(spec: str, rule: str, work: Callable[[], Any]) -> Any:
 
 
 def build(spec: str, kind: Any, task: NodeTask) -> nn.Module:
-    """A fresh module, whose logits on the task have been looked at."""
+    """A fresh module, whose logits on the task and on another graph have been looked at."""
     sizes = (task.num_features, task.num_classes)
     model = attempt(spec, "must be built as (in, out channels)", lambda: kind(*sizes))
     if not isinstance(model, nn.Module):
         raise ValueError(f"defence {spec} must be a torch module, got {type(model).__name__}")
     model.eval()
+    untouched = attempt(spec, "must be copied by copy.deepcopy", lambda: copy.deepcopy(model))
+    logits = answer(spec, model, task)
+    check_logits(spec, logits, (task.num_nodes, task.num_classes))
+    if not alike(answer(spec, model, task), logits):
+        raise ValueError(f"defence {spec} must give the same logits again in eval mode, got others")
+    check_memory(spec, model, untouched, task)
+    return model.train()
+
+
+def answer(spec: str, model: nn.Module, task: NodeTask) -> Any:
+    """What the module gives for the task, whose features it may not change."""
+    x = task.features
+    before = x.clone() if isinstance(x, Tensor) else None
     rule = "must take (x, edge_index) or (x, graph)"
     with torch.no_grad():
-        logits = attempt(spec, rule, lambda: forward_on(model, task.features, task.graph)(None))
-    check_logits(spec, logits, (task.num_nodes, task.num_classes))
-    return model.train()
+        found = attempt(spec, rule, lambda: forward_on(model, x, task.graph)(None))
+    if before is not None and not torch.equal(before, x):
+        x.copy_(before)
+        raise ValueError(f"defence {spec} must leave the features as they are, got others")
+    return found
+
+
+def check_memory(spec: str, model: nn.Module, untouched: nn.Module, task: NodeTask) -> None:
+    """Refuses a module that goes by the first graph it saw: no flip could ever reach it.
+
+    untouched: a copy from before `model` was called. Another graph, without every other edge, must
+    bring the same from both.
+    """
+    rule = "must load its own state_dict"  # weights may be drawn at the first call
+    attempt(spec, rule, lambda: untouched.load_state_dict(model.state_dict()))
+    graph = task.graph
+    gone = torch.stack((graph.tail, graph.head), 1)[::2]
+    other = task.with_graph(graph.with_edges_flipped(gone))
+    if not alike(answer(spec, model, other), answer(spec, untouched.eval(), other)):
+        rule = "must go by the graph it is called with"
+        raise ValueError(f"defence {spec} {rule}, got the logits of an earlier one")
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether logits are the same but for the order of sums."""
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.shape != other.shape:
+        return False
+    scale = float(other.abs().max()) if other.numel() else 0.0
+    return torch.allclose(one, other, rtol=1e-3, atol=1e-4 * scale, equal_nan=True)
 
 
 def check_logits(spec: str, logits: Any, shape: tuple[int, int]) -> None:

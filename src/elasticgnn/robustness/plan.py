@@ -87,8 +87,6 @@ class RobustnessPlan:
         """Names a file of rows: those of other data, models or efforts never mix."""
         efforts = [asdict(part) for part in (self.training, self.metattack, self.gradient)]
         efforts += [asdict(part) for part in (self.evolution, self.poisoning)]
-        if self.evolution.together == 1:  # the search before there was that choice: rows have names
-            del efforts[3]["together"]
         bases = [asdict(each.settings) for each in self.models]
         bases += [asdict(part.settings) for each in self.models for part in each.variants]
         names = [each.name for each in self.models]
