@@ -134,3 +134,5 @@ def test_robustness_refuses_unknown_attacks_and_rates(attack_cli, monkeypatch):
         attack_cli("robustness", "planted", "--attacks", "other")
     with pytest.raises(ValueError, match="rates must be numbers"):
         attack_cli("robustness", "planted", "--rates", "a")
+    with pytest.raises(ValueError, match="targets must be given with --protocol local only, got 3"):
+        attack_cli("robustness", "planted", "--targets", "3")

@@ -312,6 +312,7 @@ def test_shipped_graphs_are_met_by_every_model_or_refused():
         ({"attacks": ("features",), "protocol": "local"}, "attacks must fit protocol"),
         ({"attacks": ("labels",), "protocol": "poisoning", "rates": (2.0,)}, "rates must be at"),
         ({"seeds": ()}, "plan must have models"),
+        ({"seeds": (0, -1)}, "seeds must be >= 0, got -1"),
     ],
 )
 def test_plans_that_make_no_sense_are_refused(options, message):

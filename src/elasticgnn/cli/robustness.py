@@ -121,7 +121,7 @@ def robustness(
     from elasticgnn.training import TrainingPlan
 
     check_places(plot, page, rows, (edges, features, labels))
-    check_counts(seeds, targets, public_targets=public_targets)
+    check_counts(seeds, targets, protocol, public_targets=public_targets)
     base = usual_settings("elastic", edges, lambda1, lambda2)
     dropouts = [number(rate, "dropout") for rate in words(dropout)]
     plan = RobustnessPlan(
@@ -146,8 +146,10 @@ def robustness(
     report(found, task, plot, as_json)
 
 
-def check_counts(seeds: int, targets: int | None, *, public_targets: bool) -> None:
-    """Refuses no seed, and targets of one's own beside the public ones."""
+def check_counts(seeds: int, targets: int | None, protocol: str, *, public_targets: bool) -> None:
+    """Refuses no seed, and a number of targets where there is no choice of them."""
+    if targets is not None and protocol != "local":
+        raise ValueError(f"targets must be given with --protocol local only, got {targets}")
     if public_targets and targets is not None:
         raise ValueError(f"targets must not be given with --public-targets, got {targets}")
     if seeds < 1:

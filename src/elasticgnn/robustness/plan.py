@@ -56,6 +56,8 @@ class RobustnessPlan:
             raise ValueError("plan must have models, attacks and seeds, got none of one")
         if any(not 0 <= rate < math.inf for rate in self.rates) or not self.rates:
             raise ValueError(f"rates must be numbers >= 0, got {self.rates}")
+        if min(self.seeds) < 0:
+            raise ValueError(f"seeds must be >= 0, got {min(self.seeds)}")
         if self.targets < 1:
             raise ValueError(f"targets must be >= 1, got {self.targets}")
         if len({each.name for each in self.models}) < len(self.models):
