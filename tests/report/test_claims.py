@@ -136,3 +136,16 @@ def test_a_sentence_is_judged_apart_by_every_study_it_names():
     assert {c.study for c in claims if "table2" in c.study} == {"table2", "table2-16"}
     first, second = ([c for c in claims if c.study == s] for s in ("table2", "table2-16"))
     assert [c.sentence for c in first] == [c.sentence for c in second]
+
+
+def test_a_significant_sentence_needs_the_whole_interval_above_zero(results, tmp_path):
+    spec = load_spec("table2")
+    for name, step in (("l21", 0.0), ("gcn", 0.05)):  # differences spread by 15 points
+        cell = read_result(results, spec, Cell("cora", 0.15, name))
+        runs = (replace(run, test=run.test + step * (run.run - 4.5)) for run in cell.runs)
+        write_result(tmp_path, spec, replace(cell, runs=tuple(runs)))
+    table, claim = build_table(spec, tmp_path), find("table2", "All variants")
+    for significant, holds in ((True, False), (False, True)):
+        found = judge(replace(claim, significant=significant), table).cases
+        assert [case.holds for case in found if case.holds is not None] == [holds]
+        assert any(case.figure.endswith("tie") for case in found)
