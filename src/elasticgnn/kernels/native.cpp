@@ -20,7 +20,7 @@ Tuning tuned() {
   Tuning values;
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_is("intel")) {  // Cascade Lake: hubs at d = 64 take 3/4 of the time with both
+  if (__builtin_cpu_is("intel")) {  // benchmarks/bench_wide.py: hubs and 70 % near gain by both
     values.stores_past_caches = false;
     values.bytes_below_for_nodes = 4096;
   }
