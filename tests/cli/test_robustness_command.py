@@ -65,7 +65,7 @@ def test_pages_about_attacks_refuse_what_belongs_to_other_pages(attack_cli, tmp_
 
 
 def test_own_files_and_a_foreign_module_are_compared(planted, attack_cli, tmp_path, monkeypatch):
-    (tmp_path / "my_defence.py").write_text(
+    (tmp_path / "one_layer_of_mine.py").write_text(
         "from torch import nn\n"
         "class Mine(nn.Module):\n"
         "    def __init__(self, i, o):\n"
@@ -76,17 +76,24 @@ def test_own_files_and_a_foreign_module_are_compared(planted, attack_cli, tmp_pa
         "        return h.index_add(0, edge_index[0], h[edge_index[1]])\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    words = ["robustness", *own_options(planted), "--models", "gcn", "--defence", "my_defence:Mine"]
+    words = [
+        "robustness",
+        *own_options(planted),
+        "--models",
+        "gcn",
+        "--defence",
+        "one_layer_of_mine:Mine",
+    ]
     words += ["--attacks", "prbcd,eva", "--rates", "0.2", *QUICK, "--json"]
     words += ["--rows", tmp_path / "rows"]
     first = attack_cli(*words)
     facts = json.loads(first.stdout)
-    assert "my_defence:Mine hands back no gradient" in first.stderr
+    assert "one_layer_of_mine:Mine hands back no gradient" in first.stderr
     assert attack_cli(*words).stderr == ""  # which is not asked for again
     seen = {(o["model"], o["attack"], o["mode"]) for o in facts["outcomes"]}
-    assert ("my_defence:Mine", "prbcd", "transfer") in seen
-    assert ("my_defence:Mine", "prbcd", "adaptive") not in seen  # it hands back no gradient
-    assert ("my_defence:Mine", "eva", "adaptive") in seen  # which the black box does without
+    assert ("one_layer_of_mine:Mine", "prbcd", "transfer") in seen
+    assert ("one_layer_of_mine:Mine", "prbcd", "adaptive") not in seen  # it hands back no gradient
+    assert ("one_layer_of_mine:Mine", "eva", "adaptive") in seen  # which the black box does without
     with pytest.raises(ValueError, match="defence must be"):
         attack_cli("robustness", *own_options(planted), "--defence", "nothing")
     with pytest.raises(ValueError, match="can be imported"):

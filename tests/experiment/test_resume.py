@@ -31,6 +31,8 @@ def stored_runs(folder):
     tables = [read_result(folder, spec, cell).to_json() for cell in cells(spec)]
     for table in tables:
         del table["environments"]
+        for candidate in table["candidates"]:
+            del candidate["processor_seconds"]
         for run in table["runs"]:
             del run["seconds"], run["processor_seconds"]
     return json.dumps(tables)

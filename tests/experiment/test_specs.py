@@ -201,7 +201,7 @@ def test_fixed_repeats_what_an_earlier_search_found(tmp_path):
 def test_a_study_trains_on_the_real_cora_that_the_package_brings(tmp_path):
     spec = load_spec("table1").restricted(("cora",), ("gcn", "elastic"))
     short = replace(spec.protocol, runs=1, epochs=80)
-    spec = replace(spec, protocol=short, search=SearchPlan("fixed"))
+    spec = replace(spec, protocol=short).searched_by("fixed")
     run_study(spec, WorkPlan(f"sqlite:///{tmp_path}/t.db", tmp_path))
     for cell in cells(spec):
         result = read_result(tmp_path, spec, cell)

@@ -17,7 +17,9 @@ PACKAGE = Path(elasticgnn.__file__).parent
 HEADER = (PACKAGE / "kernels" / "simd" / "tuning.h").read_text()
 MODULE = (PACKAGE / "kernels" / "tuning.py").read_text()
 BENCHMARKS = PACKAGE.parents[1] / "benchmarks"
-FIELD = re.compile(r"((?:  //[^\n]*\n)*)  std::int64_t (\w+) = ")  # of `Tuning`, set at run time
+FIELD = re.compile(
+    r"((?:  //[^\n]*\n)*)  (?:std::int64_t|bool) (\w+) = "
+)  # of `Tuning`, set at run time
 CONSTANT = re.compile(r"((?:^//[^\n]*\n)*)^constexpr std::int64_t (\w+) = ", re.MULTILINE)
 THRESHOLD = re.compile(r"((?:^#[^\n]*\n)*)^([A-Z]\w+) = ", re.MULTILINE)
 

@@ -16,15 +16,14 @@ loops: Any = native  # not None where this module's functions are called
 
 def refusal(request: Request) -> str | None:
     """Why the loops do not serve the request."""
-    x = request.x
     if request.gradients != "none":
         return "a gradient is wanted"
-    # first what is cheap to ask: most calls have one run, and small graphs notice each microsecond
-    if x.ndim != 3 or x.dtype != torch.float32 or request.form not in ("ball", "box"):
-        return "it serves float32 runs (n, R, d) with the l21 or l1 norm"
     reason = refusal_of_direct_call(request)
+    x = request.x
     if reason is not None:
         return reason
+    if x.ndim != 3 or x.dtype != torch.float32 or request.form not in ("ball", "box"):
+        return "it serves float32 runs (n, R, d) with the l21 or l1 norm"
     if request.graph.num_edges == 0:
         return "the graph has no edges"
     if not 1 <= x.shape[2] <= loops.population_width:
