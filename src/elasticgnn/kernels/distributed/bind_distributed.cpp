@@ -27,8 +27,8 @@ namespace {
 
 using HaloTables =
     std::array<Address, 8>;  // start, column, edge, lead, other, weight, scale, factor
-using HaloNumbers = std::array<double, 8>;  // gamma, beta, smoothing, lambda1, start, slope, and
-                                            // the derivatives of the last two by beta
+using HaloNumbers = std::array<double, 8>;     // gamma, beta, smoothing, lambda1, start, slope, and
+                                               // the derivatives of the last two by beta
 using HaloSpan = std::array<std::int64_t, 5>;  // first row, end, width, threads, shape
 
 template <class T>
