@@ -64,11 +64,11 @@ def run(request: Request) -> Tensor:
     """x (n, d) or (n, R, d) after the steps; differentiable in x if asked for."""
     x, graph, edge_penalty = request.x, request.graph, request.edge_penalty
     numbers = request.sizes.numbers
-    lanes = packed_lanes(x, graph, request.form, request.steps)
+    lanes = _lanes(x.shape[-1])  # of a request that was not refused
     route = _Packed(_tables(graph, lanes), numbers, request.steps, request.form == "box")
     if request.gradients == "x":
         return propagate_saving(x, graph, request.sizes, route, edge_penalty)
-    rows = in_memory(x.detach())
+    rows = in_memory(x)
     out = torch.empty_like(rows)
     for number in range(len(numbers)):
         loops.packed_forward(*route.arguments(number, rows, out), (0, 0), none_saved)

@@ -18,8 +18,10 @@ def refusal(request: Request) -> str | None:
     """Why the loops do not serve the request."""
     if request.gradients != "none":
         return "a gradient is wanted"
-    reason = refusal_of_direct_call(request)
     x = request.x
+    if x.ndim == 2 and request.parts is None:
+        return "it serves runs (n, R, d)"  # first: most calls have one run
+    reason = refusal_of_direct_call(request)
     if reason is not None:
         return reason
     if x.ndim != 3 or x.dtype != torch.float32 or request.form not in ("ball", "box"):
