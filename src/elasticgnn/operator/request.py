@@ -64,7 +64,7 @@ class Request:
     gradients: str  # one of GRADIENTS
     memory: str
     implementation: str
-    # by torch.compile, torch.func, a dispatch mode or a subclass of Tensor: the call must go through
+    # by torch.compile, torch.func, a dispatch mode or a subclass of Tensor: the call goes through
     # torch's dispatcher
     is_watched: bool
     edge_strength: Tensor | None = None  # (m,): multiplies lambda1 of each edge
