@@ -81,6 +81,71 @@ class Steep(Good):
         lost = torch.sqrt(edge_weight.sum() - edge_weight.sum())  # 0, whose derivative is NaN
         return self.linear(x) + lost
 
+class WritesEdges(Good):
+    def forward(self, x, edge_index):
+        edge_index[0] = 0
+        return self.linear(x)
+
+class WritesData(Good):
+    def forward(self, x, graph):
+        x.data.mul_(0.5)  # of which torch keeps no count
+        return self.linear(x)
+
+class Elsewhere(Good):
+    def forward(self, x, graph):
+        return self.linear(x).to("meta")
+
+class SparseLogits(Good):
+    def forward(self, x, graph):
+        return self.linear(x).to_sparse()
+
+class NoTraining(Good):
+    def forward(self, x, graph):
+        if self.training:
+            raise RuntimeError("no training today")
+        return self.linear(x)
+
+class LeavesTraining(Good):
+    def forward(self, x, graph):
+        if self.training:
+            raise SystemExit(0)
+        return self.linear(x)
+
+class CutOff(Good):
+    def forward(self, x, graph):
+        return self.linear(x).detach()
+
+class NoWeights(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.outputs = outputs
+
+    def forward(self, x, graph):
+        return x[:, : self.outputs] * 1.0
+
+class KeepsTrainingGraph(Good):
+    edges = None
+
+    def forward(self, x, graph):
+        if self.training:
+            self.edges = graph.num_edges
+        return self.linear(x) * (graph.num_edges if self.edges is None else self.edges)
+
+class NoOtherGraph(Good):
+    def forward(self, x, graph):
+        if graph.num_edges > EDGES:
+            raise IndexError("too many edges")
+        return self.linear(x)
+
+class LosesNumbers(Good):
+    def forward(self, x, graph):
+        return self.linear(x) * (1.0 if graph.num_edges <= EDGES else float("nan"))
+
+class Talks(Good):
+    def forward(self, x, graph):
+        print("hello")
+        return self.linear(x)
+
 class NoSizes(nn.Module):
     def __init__(self):
         super().__init__()
@@ -89,6 +154,7 @@ def number(inputs, outputs):
     return 3
 """
 TASK = planted_task(num_nodes=40, seed=1)
+MODULE = f"EDGES = {TASK.graph.num_edges}" + MODULE
 
 
 @pytest.fixture
@@ -129,6 +195,12 @@ def test_a_module_that_cannot_be_imported_is_named(module, spec, message):
         ("Leaves", "must take .*, got SystemExit"),
         ("Cached", "must go by the graph it is called with, got the logits of an earlier one"),
         ("Random", "must give the same logits again in eval mode, got others"),
+        ("Elsewhere", r"must give finite logits \(40, 3\) on the CPU, got torch.strided on meta"),
+        (
+            "SparseLogits",
+            r"must give finite logits \(40, 3\) on the CPU, got torch.sparse_coo on cpu",
+        ),
+        ("WritesEdges", "must leave features and edges as they are, got others"),
     ],
 )
 def test_a_module_that_does_not_fit_is_refused_before_it_is_trained(module, name, message):
@@ -136,12 +208,56 @@ def test_a_module_that_does_not_fit_is_refused_before_it_is_trained(module, name
         read_foreign(f"of_others:{name}").untrained(TASK, torch.Generator())
 
 
-def test_a_module_that_writes_into_the_features_is_refused(module):
+@pytest.mark.parametrize("name", ["InPlace", "WritesData"])
+def test_a_module_that_writes_into_the_features_is_refused(module, name):
     task = replace(TASK, features=TASK.features.to_dense())
     before = task.features.clone()
-    with pytest.raises(ValueError, match="InPlace must leave the features as they are, got others"):
-        read_foreign("of_others:InPlace").untrained(task, torch.Generator())
+    with pytest.raises(ValueError, match=f"{name} must "):
+        read_foreign(f"of_others:{name}").untrained(task, torch.Generator())
     assert torch.equal(task.features, before)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("NoTraining", "must take .*, got RuntimeError: no training today"),
+        ("LeavesTraining", "must take .*, got SystemExit: 0"),
+        ("CutOff", "must be trainable by Adam, got RuntimeError"),
+        ("NoWeights", "must be trainable by Adam, got ValueError"),
+        ("KeepsTrainingGraph", "must answer by its state_dict and the graph alone, got other"),
+    ],
+)
+def test_what_goes_wrong_in_training_is_said_of_the_module(module, name, message):
+    with pytest.raises(ValueError, match=f"^defence of_others:{name} {message}"):
+        read_foreign(f"of_others:{name}").train(
+            TASK, planted_split(TASK), TrainingPlan(epochs=2), 0
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("NoOtherGraph", "must take .*, got IndexError: too many edges"),
+        ("LosesNumbers", r"must give finite logits \(40, 3\), got infinite ones or NaN"),
+    ],
+)
+def test_what_goes_wrong_on_an_attacked_graph_is_said_of_the_module(module, name, message):
+    plan = RobustnessPlan(
+        (read_foreign(f"of_others:{name}"),),
+        attacks=("random",),
+        rates=(0.1,),
+        seeds=(0,),
+        training=TrainingPlan(epochs=2),
+    )
+    with pytest.raises(ValueError, match=f"^defence of_others:{name} {message}"):
+        measure_robustness(TASK, plan)
+
+
+def test_what_a_module_prints_is_kept_out_of_the_answer(module, capsys):
+    read_foreign("of_others:Talks").train(TASK, planted_split(TASK), TrainingPlan(epochs=2), 0)
+    printed = capsys.readouterr()
+    assert "hello" in printed.err
+    assert not printed.out
 
 
 def test_weights_that_are_drawn_at_the_first_call_are_no_earlier_graph(module):

@@ -74,11 +74,22 @@ class Contestant:
             return max(trained, key=lambda one: Victim(one, task, split.val).accuracy(task.graph))
         generator = torch.Generator().manual_seed(seed)
         model = self.untrained(task, generator)
+        return self.finished(self.fitted(model, task, split, plan, generator)).eval()
+
+    def fitted(
+        self,
+        model: nn.Module,
+        task: NodeTask,
+        split: Split,
+        plan: TrainingPlan,
+        generator: torch.Generator,
+    ) -> nn.Module:
+        """The model after its training."""
         if self.adversarial:
             fit_adversarially(model, task, split, plan, generator)
         else:
             fit(model, task, split, plan, generator)
-        return self.finished(model).eval()
+        return model
 
 
 def with_dropouts(text: str, base: ModelSettings, dropouts: Sequence[float]) -> Contestant:
