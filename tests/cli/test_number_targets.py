@@ -112,3 +112,25 @@ def test_what_does_not_go_with_numbers_is_refused(files, capsys):
     assert "target must be class or number" in capsys.readouterr().err
     assert run("train", "--target", "number") == 2
     assert "--edges must be given" in capsys.readouterr().err
+
+
+def test_large_numbers_near_each_other_keep_their_digits(files, capsys):
+    rows = "".join(f"n{k},{10**9 + 10 * (k % 13) + k / 100}\n" for k in range(0, 80, 2))
+    (files / "large.csv").write_text("id,price\n" + rows)
+    own = ("--edges", files / "edges.csv", "--features", files / "features.csv")
+    labels = ("--labels", files / "large.csv", "--label", "price")
+    model, answer = files / "m.safetensors", files / "out.csv"
+    assert run("train", *own, *labels, "--target", "number", "--minutes", 0.01, "-o", model) == 0
+    assert "learn from, 1000000000 to 1000000121" in capsys.readouterr().out
+    where = (files / "edges.csv", "--features", files / "features.csv")
+    assert run("predict", model, *where, "-o", answer) == 0
+    found = list(csv.DictReader(answer.read_text().splitlines()))
+    assert len({row["value"] for row in found}) > 10
+    assert all(float(row["low"]) < float(row["value"]) < float(row["high"]) for row in found)
+    assert run("inspect", model, *where, *labels, "-o", answer) == 0
+    row = next(csv.DictReader(answer.read_text().splitlines()))
+    gap = abs(float(row["source_value"]) - float(row["target_value"]))
+    assert gap == pytest.approx(float(row["difference"]), abs=0.01)
+    capsys.readouterr()
+    assert run("explain", model, where[0], "n12", *where[1:]) == 0
+    assert "n12: 1000000" in capsys.readouterr().out

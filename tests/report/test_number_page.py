@@ -87,8 +87,36 @@ def test_nodes_of_unknown_number_are_said_to_be_so(page, findings):
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(-0.0002, "0.000"), (-0.0006, "-0.001"), (0.69, "0.690")]
+    ("value", "shown"),
+    [(-0.0002, "0.000"), (-0.0006, "-0.001"), (0.69, "0.690"), (-7.163e23, "-7.16e+23")],
 )
-def test_no_zero_has_a_sign(page, value, shown):
+def test_no_zero_has_a_sign_and_huge_ones_are_short(page, value, shown):
     assert page.evaluate(f"measured('r2', {value})") == shown
     assert shown_as("r2")(value) == shown
+
+
+@pytest.fixture(scope="module")
+def large(findings):
+    """The same findings of numbers near 1,000,000,000."""
+    mean, spread = findings.trained.unit
+    far = replace(findings.trained, unit=(mean + 1e9, spread))
+    board = dict(far.facts["leaderboard"])
+    pairs = [[a + 1e9, b + 1e9] for a, b in board["report"]["pairs"]]
+    board["report"] = {**board["report"], "pairs": pairs}
+    far = replace(far, facts={**far.facts, "leaderboard": board})
+    return find_numbers(far, replace(findings.task, values=findings.task.values + 1e9))
+
+
+def test_large_numbers_near_each_other_stay_apart(browser, findings, large, tmp_path):
+    write_model_page(large, tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", (1280, 900, "light")) as page:
+        page.wait_for_selector("body[data-ready=yes]")
+        found = page.evaluate("[viewer.graph.value, viewer.graph.known].map((x) => Array.from(x))")
+        assert found[0] == pytest.approx(large.prediction.value.tolist(), abs=1e-3)
+        known = [k for k in range(120) if k % 3]
+        assert [found[1][k] for k in known] == pytest.approx(large.known[known].tolist(), abs=1e-2)
+        chips = page.locator("#edges tbody .chip").all_inner_texts()
+        assert len(set(chips)) > 10
+        ticks = page.locator("svg.scatter text").all_text_contents()
+        assert all(len(text) < 8 for text in ticks[:-2])
+        assert "− 1000000000" in ticks[-1]

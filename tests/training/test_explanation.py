@@ -120,7 +120,7 @@ def test_a_number_is_explained_in_its_unit():
     effect = float(predicted.value[0] - without.value[0])
     assert known.neighbours[0].effect == pytest.approx(effect, abs=1e-5)
     assert effect > 0.5
-    assert known.neighbours[0].label == f"{float(predicted.value[1]):.6g}"
+    assert known.neighbours[0].label == known.written(float(predicted.value[1]))
     lonely = explain_number(trained, task, 5)
     assert lonely.value == pytest.approx(120, abs=1e-4)
     assert (lonely.features[0].name, lonely.features[0].value) == ("loud", 1.0)

@@ -106,7 +106,7 @@ def summary_lines(known: Explanation | NumberExplanation, top: int) -> list[str]
         headline = f"{known.label} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
         of = "points"
     else:
-        headline = f"{known.value:.6g} ({known.alone:.6g}"
+        headline = f"{known.written(known.value)} ({known.written(known.alone)}"
         of = "what"
     lines = [
         f"{known.name}: {headline} without any edge)",

@@ -160,9 +160,11 @@ def predictions_of(
 ) -> list[str] | list[float]:
     """The class or the number of each node that its edges are compared by."""
     from elasticgnn.attack.number_suspicion import NumberEdgeScores
+    from elasticgnn.files import significant
 
     if isinstance(scores, NumberEdgeScores):
-        return [rounded(value, "value") for value in scores.value.tolist()]
+        spread = 0.0 if trained.unit is None else trained.unit[1]
+        return [float(significant(value, 7, spread)) for value in scores.value.tolist()]
     return [trained.class_names[k] for k in scores.label.tolist()]
 
 

@@ -103,19 +103,21 @@ def write_numbers(
 
 def number_rows(trained: TrainedModel, task: NodeTask, coverage: float) -> list[dict[str, object]]:
     """One row per node: its number, its role, how far neighbours moved it, and its interval."""
+    from elasticgnn.files import significant
     from elasticgnn.training.model.roles import node_roles
 
     numbers = trained.predict_numbers(task)
     low, high = numbers.interval(trained.half_width(coverage))
     roles = node_roles(trained, task) or [""] * task.num_nodes
+    spread = 0.0 if trained.unit is None else trained.unit[1]
     return [
         {
             "node": node,
-            "value": float(f"{value:.7g}"),
+            "value": float(significant(value, 7, spread)),
             "role": role,
             "moved": float(f"{moved:.7g}"),
-            "low": float(f"{lower:.7g}"),
-            "high": float(f"{upper:.7g}"),
+            "low": float(significant(lower, 7, spread)),
+            "high": float(significant(upper, 7, spread)),
         }
         for node, role, value, moved, lower, upper in zip(
             *(task.ids, roles),

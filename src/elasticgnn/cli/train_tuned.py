@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from elasticgnn.training.tuning import Entry, Estimate, Leaderboard, Splitting
 
 WIDTH = 28  # of the names of models
+HUGE = 1e5  # R^2 beyond which no places are shown
 
 
 @dataclass(frozen=True)
@@ -195,8 +196,8 @@ def ends(value: Estimate, shown: Callable[[float], str], between: str) -> str:
 
 
 def thousandths(value: float) -> str:
-    """A number to three places, without the sign of a zero."""
-    return f"{round(value, 3) + 0.0:.3f}"
+    """A number to three places, without the sign of a zero; a huge one by its power of ten."""
+    return f"{round(value, 3) + 0.0:.3f}" if abs(value) < HUGE else f"{value:.3g}"
 
 
 def percent(share: float) -> str:

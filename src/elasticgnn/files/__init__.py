@@ -1,6 +1,7 @@
 """Files written whole or not at all, and text from files made safe to show."""
 
 from elasticgnn.files.digest import file_digest as file_digest
+from elasticgnn.files.digits import significant as significant
 from elasticgnn.files.folder import fill_folder as fill_folder
 from elasticgnn.files.lines import append_line as append_line
 from elasticgnn.files.output import PICTURES as PICTURES

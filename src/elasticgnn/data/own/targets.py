@@ -22,6 +22,7 @@ from elasticgnn.data.own.spelling import (
     written,
 )
 from elasticgnn.data.own.table import is_missing, is_number, short
+from elasticgnn.files import significant
 
 Target = Literal["class", "number"]
 TARGETS: tuple[Target, ...] = ("class", "number")
@@ -95,7 +96,9 @@ def number_or_nan(name: str | None) -> float:
 def number_notes(labels: LabelRows, values: Tensor) -> tuple[str, ...]:
     """What was understood: how many numbers, and where they lie."""
     known = values[~values.isnan()]
-    text = f"{len(known)} numbers to learn from, {known.min():.4g} to {known.max():.4g}"
+    low, high = float(known.min()), float(known.max())
+    ends = " to ".join(significant(end, 4, high - low) for end in (low, high))
+    text = f"{len(known)} numbers to learn from, {ends}"
     return (*labels.notes, f"{labels.path.name}: column {labels.column} holds {text}")
 
 

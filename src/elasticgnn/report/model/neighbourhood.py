@@ -30,14 +30,14 @@ def save_explanation(known: Known, class_names: tuple[str, ...], path: Path) -> 
             f"{plain(known.label)} {100 * known.probability:.1f} % ({100 * known.alone:.1f} %"
         )
     else:
-        headline = f"{known.value:.6g} ({known.alone:.6g}"
+        headline = f"{known.written(known.value)} ({known.written(known.alone)}"
     figure.suptitle(f"{plain(known.name)}: {headline} without any edge)", fontsize=11)
     save_figure(figure, path, make_folder=True)
 
 
 def centre_label(known: Known) -> str:
     """The output for the node, written as for its neighbours."""
-    return known.label if isinstance(known, Explanation) else f"{known.value:.6g}"
+    return known.label if isinstance(known, Explanation) else known.written(known.value)
 
 
 def colours_of(known: Known, class_names: tuple[str, ...]) -> dict[str, Any]:

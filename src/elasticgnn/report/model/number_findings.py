@@ -44,6 +44,11 @@ class NumberFindings:
         return [str(node) for node in self.task.ids]
 
     @property
+    def unit(self) -> tuple[float, float]:
+        """Mean and deviation of the numbers that the model was trained on."""
+        return self.trained.unit or (0.0, 1.0)
+
+    @property
     def known(self) -> Tensor:
         """The known numbers (n,), NaN where there is none."""
         unknown = torch.full((self.task.num_nodes,), torch.nan, dtype=torch.float64)
@@ -55,6 +60,8 @@ class NumberFindings:
         ends = (float(known.min()), float(known.max())) if len(known) else (None, None)
         value = self.prediction.value
         return {
+            "mean": self.unit[0],
+            "spread": self.unit[1],
             "half": self.half,
             "low": float(value.min()) if len(value) else 0.0,
             "high": float(value.max()) if len(value) else 0.0,
@@ -65,11 +72,13 @@ class NumberFindings:
         }
 
     def node_arrays(self) -> dict[str, NDArray[Any]]:
-        """Known number, predicted number, and how far neighbours moved it."""
+        """Known number, predicted number, and how far neighbours moved it; in deviations from the
+        mean, since numbers may be too large for 32 bits, or too near to each other."""
+        mean, spread = self.unit
         parts = {
-            "known": self.known,
-            "value": self.prediction.value,
-            "moved": self.prediction.moved,
+            "known": (self.known - mean) / spread,
+            "value": (self.prediction.value - mean) / spread,
+            "moved": self.prediction.moved / spread,
         }
         return {name: part.numpy().astype(np.float32) for name, part in parts.items()}
 

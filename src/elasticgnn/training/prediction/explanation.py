@@ -9,6 +9,7 @@ from torch import Tensor
 
 from elasticgnn.data import NodeTask
 from elasticgnn.features import SparseFeatures
+from elasticgnn.files import significant
 from elasticgnn.graph import Graph
 from elasticgnn.training.model.known_columns import node_names
 from elasticgnn.training.model.trained_model import TrainedModel
@@ -79,6 +80,8 @@ class Explanation(Effects):
 class NumberExplanation(Effects):
     """The number that a model gives a node, and what moved it; all in the unit of the numbers.
 
+    spread: the deviation of the numbers that it was trained on.
+
     >>> from dataclasses import replace
     >>> from elasticgnn.training import explain_number, trained_on
     >>> of_numbers = replace(trained_on(task, model, ModelSettings()), unit=(100.0, 5.0))
@@ -88,6 +91,11 @@ class NumberExplanation(Effects):
     """
 
     value: float
+    spread: float
+
+    def written(self, number: float) -> str:
+        """A number like `value` as text, with digits that tell it from others of the model."""
+        return significant(number, 6, self.spread)
 
 
 def explain(
@@ -128,9 +136,11 @@ def explain_number(trained: TrainedModel, task: NodeTask, node: int) -> NumberEx
         raise ValueError("model must have been trained with --target number, got classes")
     around = around_node(trained, task, node)
     outputs = around.outputs(around.graph, around.features)
-    names = [f"{value:.6g}" for value in outputs[:, 0].tolist()]
+    spread = trained.unit[1]
+    names = [significant(value, 6, spread) for value in outputs[:, 0].tolist()]
     value = float(outputs[around.centre, 0])
-    return NumberExplanation(value=value, **effects(around, task, outputs, names, 0))
+    found = effects(around, task, outputs, names, 0)
+    return NumberExplanation(value=value, spread=spread, **found)
 
 
 def around_node(trained: TrainedModel, task: NodeTask, node: int) -> Neighbourhood:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
 from elasticgnn.extras import optional_imports
+from elasticgnn.files import significant
 from elasticgnn.training.prediction.conformal import chance_range, conformal_sets, threshold
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import Division
@@ -103,13 +104,14 @@ class Holdout:
         """R^2, mean absolute and root mean squared error, the largest error, and at most PAIRS
         pairs of what was predicted and what is true."""
         errors = np.abs(self.labels - outputs[:, 0])
-        shown = np.stack([outputs[:, 0], self.labels], 1)[:: -(-len(errors) // PAIRS)]
+        shown = np.stack([outputs[:, 0], self.labels], 1)[:: -(-len(errors) // PAIRS)].tolist()
+        spread = float(self.labels.std())
         return {
             "r2": score("r2", self.labels, outputs),
             "mae": -score("mae", self.labels, outputs),
             "rmse": -score("rmse", self.labels, outputs),
             "largest_error": float(errors.max()),
-            "pairs": [[float(f"{value:.5g}") for value in pair] for pair in shown.tolist()],
+            "pairs": [[float(significant(value, 5, spread)) for value in pair] for pair in shown],
         }
 
     def interval_coverage(self, outputs: Array, scores: list[float]) -> float:

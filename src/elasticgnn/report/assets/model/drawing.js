@@ -70,6 +70,6 @@ function legendOf(graph, by) {
   if (by === "class") return element("div", { class: "key" }, ...graph.classes.slice(0, 24).map((_, k) => chip(graph, k)));
   const scale = { moved: MOVED, value: VALUE, certainty: CERTAINTY }[by];
   const ends = { moved: () => ["not moved", "moved by neighbours"], certainty: () => ["a guess", "certain"],
-    value: () => [number(graph.numbers.low), number(graph.numbers.high)] }[by]();
+    value: () => [graph.numbers.low, graph.numbers.high].map((end) => number(end, graph.numbers.spread)) }[by]();
   return element("div", { class: "key" }, ends[0], element("i", { class: "ramp", style: `background:linear-gradient(90deg, ${scale.join(", ")})` }), ends[1]);
 }

@@ -27,7 +27,7 @@ function edgesSection(data, graph, open) {
     const place = measures.indexOf(title);
     if (place >= 0) return line[2 + place];
     const node = title.startsWith("source") ? line[0] : line[1];
-    if (title.endsWith("number")) return Number(graph.compared(node).toPrecision(7)); // stored with no more digits
+    if (title.endsWith("number")) return significant(graph.compared(node), 7, graph.numbers.spread); // stored with no more digits
     return title.endsWith("class") ? graph.classes[graph.compared(node)] : graph.name(node);
   };
   const chosen = () => rows.filter((line) => {
@@ -70,7 +70,7 @@ function edgesSection(data, graph, open) {
 /** A class or a number beside its colour. */
 function chip(graph, output) {
   const colour = graph.numbers ? scaleColour(VALUE, graph.height(output)) : classColour(output);
-  return element("span", { class: "chip" }, element("i", { style: `background:${colour}` }), graph.numbers ? number(output) : graph.classes[output]);
+  return element("span", { class: "chip" }, element("i", { style: `background:${colour}` }), graph.numbers ? number(output, graph.numbers.spread) : graph.classes[output]);
 }
 
 /** Hands rows of values to the user as a CSV file. */

@@ -11,9 +11,19 @@ function measured(metric, value) {
   return metric === "r2" ? thousandths(value) : metric === "logloss" ? thousandths(-value) : number(-value);
 }
 /** A number to three places, without the sign of a zero. */
-const thousandths = (value) => (Math.round(1000 * value) / 1000 + 0).toFixed(3);
-/** A number with four digits that matter. */
-const number = (value) => (value === null || value === undefined ? "–" : String(Number(value.toPrecision(4))));
+const thousandths = (value) => (Math.abs(value) < 1e5 ? (Math.round(1000 * value) / 1000 + 0).toFixed(3) : brief(significant(value, 3)));
+/** As many digits of a number, and one more for each power of ten that it is beyond `apart`. */
+function significant(value, digits, apart = 0) {
+  const beyond = apart > 0 && Math.abs(value) > apart ? Math.floor(Math.log10(Math.abs(value)) - Math.log10(apart)) : 0;
+  return Number(value.toPrecision(Math.min(digits + beyond, 15)));
+}
+/** A number as text, by its power of ten where that is shorter. */
+function brief(value) {
+  const plain = String(value), power = value.toExponential();
+  return plain.length > 7 && power.length < plain.length ? power : plain;
+}
+/** A number with four digits that matter; among numbers `apart` from each other with more. */
+const number = (value, apart = 0) => (value === null || value === undefined ? "–" : brief(significant(value, 4, apart)));
 const spread = (metric, value) => (isShare(metric) ? percent(value) : metric === "r2" || metric === "logloss" ? thousandths(Math.abs(value)) : number(Math.abs(value)));
 /** The ends of an interval, the smaller number first: errors are stored negative, so their better end is it. */
 const ends = (metric, value, word) => (isShare(metric) || metric === "r2" ? [value.low, value.high] : [value.high, value.low]).map((end) => measured(metric, end)).join(word);
@@ -95,8 +105,8 @@ function trainedOn({ about, classes, evidence, numbers }) {
     ["made with", Object.entries(about.versions).map(([name, version]) => `${name} ${version}`).join(", ")],
     ...about.notes.map((text) => ["note", text])];
   if (numbers) {
-    rows.push(["known numbers", `${thousands(numbers.known)}, ${number(numbers.known_low)} to ${number(numbers.known_high)}`],
-      ["predicted for all nodes", `${number(numbers.low)} to ${number(numbers.high)}`]);
+    rows.push(["known numbers", `${thousands(numbers.known)}, ${number(numbers.known_low, numbers.spread)} to ${number(numbers.known_high, numbers.spread)}`],
+      ["predicted for all nodes", `${number(numbers.low, numbers.spread)} to ${number(numbers.high, numbers.spread)}`]);
   }
   const total = numbers ? 0 : about.known.reduce((sum, count) => sum + count, 0);
   const counts = classes.map((name, k) => row(name, thousands(about.known[k] || 0), total ? percent((about.known[k] || 0) / total) : "–", thousands(about.predicted[k])));

@@ -22,6 +22,13 @@ class GraphData {
       place += Math.ceil(this[name].byteLength / 4) * 4;
     }
     Object.assign(this, { nodes, edges, count: top, roles, classes, numbers, ids: head.ids });
+    if (numbers) this.unpackNumbers(numbers);
+  }
+
+  /** Numbers out of deviations from the mean, which 32 bits can hold. */
+  unpackNumbers({ mean, spread }) {
+    for (const name of ["known", "value"]) this[name] = Float64Array.from(this[name], (x) => mean + spread * x);
+    this.moved = Float64Array.from(this.moved, (x) => spread * x);
   }
 
   name(node) { return this.ids ? this.ids[node] : String(node); }
