@@ -18,7 +18,7 @@ from elasticgnn.attack import (
 )
 from elasticgnn.attack.evaluation import fixed_or_drawn
 from elasticgnn.attack.perturbation import component_task
-from elasticgnn.attack.victim import Victim
+from elasticgnn.attack.victim import NoEdgeGradientError, Victim
 from elasticgnn.data import load
 from elasticgnn.nn import ModelSettings
 from elasticgnn.robustness import RobustnessPlan, measure_robustness, outcomes, read_contestant
@@ -98,6 +98,16 @@ def test_poisoned_rows_have_every_route_and_shared_ones_every_model():
     shared = [row for row in rows if row.attack == "metattack"]
     assert [set(row.accuracy) for row in shared] == [set(names.split(","))]
     assert any(each.mode == "worst" for each in outcomes(rows))
+
+
+def test_a_route_without_a_gradient_does_not_hide_the_others(monkeypatch):
+    def without_gradient(*given, **named):
+        raise NoEdgeGradientError("none")
+
+    monkeypatch.setattr("elasticgnn.robustness.run.attack", without_gradient)
+    asked = plan("elastic:mcp:3:0:2.5", protocol="poisoning", rates=(0.1,))
+    rows = measure_robustness(planted_task(), asked).rows()
+    assert [row.route for row in rows[1:]] == ["itself", "convex", "less concave"]
 
 
 def test_rung_is_attacked_through_its_convex_form():

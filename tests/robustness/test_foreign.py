@@ -8,8 +8,10 @@ import torch
 
 from attack.small_task import planted_split, planted_task
 from elasticgnn.attack import GradientSettings
-from elasticgnn.robustness import RobustnessPlan, measure_robustness
+from elasticgnn.nn import ModelSettings
+from elasticgnn.robustness import RobustnessPlan, measure_robustness, read_contestant
 from elasticgnn.robustness.foreign import read_foreign
+from elasticgnn.robustness.presence import as_presence
 from elasticgnn.training import TrainingPlan
 
 MODULE = """
@@ -146,6 +148,10 @@ class Talks(Good):
         print("hello")
         return self.linear(x)
 
+class NoFeatureGradient(Good):
+    def forward(self, x, graph):
+        return self.linear(x.detach())
+
 class NoSizes(nn.Module):
     def __init__(self):
         super().__init__()
@@ -276,6 +282,22 @@ def test_a_gradient_without_any_number_is_no_gradient(module):
     rows = measure_robustness(TASK, plan, say=said.append).rows()
     assert "of_others:Steep hands back no gradient" in said[-1]
     assert [row.accuracy for row in rows if row.rate > 0] == [{}]
+
+
+def test_a_module_without_a_gradient_of_the_features_is_attacked_by_those_of_others(module):
+    plan = RobustnessPlan(
+        (read_foreign("of_others:NoFeatureGradient"), read_contestant("mlp", ModelSettings())),
+        attacks=("features",),
+        rates=(0.1,),
+        seeds=(0,),
+        training=TrainingPlan(epochs=2),
+    )
+    said = []
+    *_, none, other = measure_robustness(as_presence(TASK), plan, say=said.append).rows()
+    assert none.accuracy == {}
+    assert set(other.accuracy) == {"of_others:NoFeatureGradient", "mlp"}
+    assert "hands back no gradient of the features" in said[-2]
+    assert "eva" not in said[-2]
 
 
 def test_weights_that_training_has_lost_are_noticed(module):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from elasticgnn.attack.victim import Victim
+from elasticgnn.attack.victim import NoEdgeGradientError, Victim
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.features import SparseFeatures
 
@@ -73,7 +73,10 @@ def best_entries(
     """The `count` free entries whose flip raises the loss most to first order."""
     leaf = dense.clone().requires_grad_()
     victim = Victim(model, replace(task, features=leaf), nodes)
-    (gradient,) = torch.autograd.grad(victim.loss(task.graph), leaf)
+    loss = victim.loss(task.graph)
+    (gradient,) = torch.autograd.grad(loss, leaf, allow_unused=True) if loss.grad_fn else (None,)
+    if gradient is None or bool(gradient.isnan().any()):
+        raise NoEdgeGradientError("model must hand back a gradient of the features, got none")
     gain = torch.where(free, gradient * (1 - 2 * dense), -torch.inf).view(-1)
     value, place = gain.topk(min(count, gain.numel()))
     return place[value > 0]

@@ -34,11 +34,16 @@ def as_given(search: Search) -> Search:
 
 def over_all_pairs(search: Search) -> Search:
     """PRBCD whose block holds every pair is PGD."""
-    nodes = search.victim.task.num_nodes
-    every = nodes * (nodes - 1) // 2
+    every = check_all_pairs(search.victim.task.num_nodes)
+    return replace(search, settings=replace(search.settings, block_size=every, fresh_epochs=0))
+
+
+def check_all_pairs(num_nodes: int) -> int:
+    """The number of all pairs, refused where a block is the way."""
+    every = num_nodes * (num_nodes - 1) // 2
     if every > LARGEST_PGD:
         raise ValueError(f"pgd must have at most {LARGEST_PGD} pairs, got {every}: use prbcd")
-    return replace(search, settings=replace(search.settings, block_size=every, fresh_epochs=0))
+    return every
 
 
 def with_local_budget(search: Search) -> Search:

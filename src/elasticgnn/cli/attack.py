@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from elasticgnn.cli.attacked_graph import attacked_graph
+from elasticgnn.cli.given import check_one_graph
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.say import say
 from elasticgnn.cli.task_files import read, usual_settings
@@ -86,6 +87,7 @@ def attack_command(
     from elasticgnn.files import check_output
 
     check_concerned(context, method)
+    check_one_graph(context, edges)
     if output is not None:
         check_output(output, inputs=(edges, features, labels))
     given = read(data, edges, features, labels, data_root, layout=layout)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def is_given(context: typer.Context, option: str) -> bool:
@@ -14,3 +19,11 @@ def is_given(context: typer.Context, option: str) -> bool:
 def flag(option: str) -> str:
     """The option as it is written: --data-root for data_root."""
     return f"--{option.replace('_', '-')}"
+
+
+def check_one_graph(context: typer.Context, edges: Path | None) -> None:
+    """Refuses the name or the folder of a data set beside own edges, which would be read alone."""
+    for option, name in (("data", "a data set"), ("data_root", "--data-root")):
+        if edges is not None and is_given(context, option):
+            got = context.params[option]
+            raise ValueError(f"{name} must not be given with --edges, got {got} and {edges}")

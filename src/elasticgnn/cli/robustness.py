@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from elasticgnn.cli.given import check_one_graph
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say
+from elasticgnn.cli.say import say, say_notes
 
 if TYPE_CHECKING:
     from elasticgnn.attack import EvolutionSettings
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from elasticgnn.data.own.layout import TableLayout
     from elasticgnn.nn import ModelSettings
     from elasticgnn.robustness import Contestant, RobustnessPlan
-    from elasticgnn.robustness.store import Rows
+    from elasticgnn.robustness.store import Row, Rows
 
 
 def register(app: typer.Typer) -> None:
@@ -28,6 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def robustness(
+    context: typer.Context,
     data: Annotated[str, typer.Argument(help="a name from `elasticgnn data list`")] = "cora",
     models: Annotated[
         str,
@@ -114,13 +117,16 @@ def robustness(
     """
     from elasticgnn.attack import EvolutionSettings
     from elasticgnn.cli.attacked_graph import attacked_graph
+    from elasticgnn.cli.robustness_options import check_options
     from elasticgnn.cli.task_files import read, usual_settings
     from elasticgnn.robustness import RobustnessPlan, measure_robustness
     from elasticgnn.robustness.page import write_page
     from elasticgnn.robustness.plan import quick
+    from elasticgnn.robustness.shortfall import shortfalls
     from elasticgnn.training import TrainingPlan
 
     check_places(plot, page, rows, (edges, features, labels))
+    check_one_graph(context, edges)
     check_counts(seeds, targets, protocol, public_targets=public_targets)
     base = usual_settings("elastic", edges, lambda1, lambda2)
     dropouts = [number(rate, "dropout") for rate in words(dropout)]
@@ -138,12 +144,25 @@ def robustness(
         generations=generations, screened=screened, screen_every=screen_every, together=together
     )
     plan = quick(with_efforts(plan, restarts, block, evolution, flips_per_step), attack_epochs)
+    check_options(context, plan, defence or [])
     given = read(data, edges, features, labels, data_root, layout=layout)
     task = attacked_graph(given, own=edges is not None, binary=binary)
     found = measure_robustness(task, plan, stored(plan, task, rows), say_aside)
+    asked = [row for row in found.rows() if plan.asks_for(row)]
+    say_notes([*shortfalls(asked, task, plan), *left_out(len(found.rows()) - len(asked))])
     if page is not None:
-        write_page([(task.name, found.rows())], page)
-    report(found, task, plot, as_json)
+        write_page([(task.name, asked)], page)
+    report(asked, task, plot, as_json)
+
+
+def left_out(count: int) -> list[str]:
+    """A note on stored rows that were not asked for."""
+    if count == 0:
+        return []
+    return [
+        f"{count} stored rows of other seeds, attacks or rates are left out "
+        "(elasticgnn report --rows shows them)"
+    ]
 
 
 def check_counts(seeds: int, targets: int | None, protocol: str, *, public_targets: bool) -> None:
@@ -211,20 +230,20 @@ def stored(plan: RobustnessPlan, task: NodeTask, folder: Path | None) -> Rows:
     return Rows(folder / f"{plan.protocol}-{plan.digest(task)}.jsonl")
 
 
-def report(rows: Rows, task: NodeTask, plot: Path | None, as_json: bool) -> None:
+def report(rows: Sequence[Row], task: NodeTask, plot: Path | None, as_json: bool) -> None:
     """Prints the table of accuracies, or one JSON object; draws the picture if asked."""
     from elasticgnn.robustness import outcomes, table
     from elasticgnn.robustness.matrix import transfer_matrix
 
-    found = outcomes(rows.rows())
+    found = outcomes(rows)
     if plot is not None:
         from elasticgnn.robustness.plot import plot_robustness
 
-        local = any(row.protocol == "local" for row in rows.rows())
+        local = any(row.protocol == "local" for row in rows)
         plot_robustness(found, plot, task.name, local=local)
     if as_json:
         facts: dict[str, Any] = {"data": task.name, "outcomes": [asdict(one) for one in found]}
-        facts["transfer_matrix"] = [asdict(one) for one in transfer_matrix(rows.rows())]
+        facts["transfer_matrix"] = [asdict(one) for one in transfer_matrix(rows)]
         say(json.dumps(facts))
         return
     say("\n".join(table(found)))

@@ -79,6 +79,8 @@ def read_for(
     name = edges or data_of(trained)
     looks_like_file = bool(Path(name).suffix) and name not in catalogue()
     if Path(name).is_file() or (looks_like_file and not Path(name).is_dir()):
+        if data_root is not None:
+            raise ValueError(f"--data-root must go with the name of a data set, got {name!r}")
         target: Target = "class" if trained.unit is None else "number"
         layout = replace(layout, features=trained.feature_columns)
         return read_task(Path(name), features, labels, target=target, layout=layout)

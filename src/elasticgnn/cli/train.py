@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from elasticgnn.cli.given import flag, is_given
+from elasticgnn.cli.given import check_one_graph, flag, is_given
 from elasticgnn.cli.norms import NormOption
 from elasticgnn.cli.own_files import reads_tables
 from elasticgnn.cli.task_files import attacked, check_target, read, usual_settings
@@ -137,6 +137,7 @@ def train(
     splitting = Splitting(parts_column(split, split_column), groups, time, folds)
     kind_of_target = check_target(target, edges)
     check_choices(tune, splitting.columns, edges)
+    check_one_graph(context, edges)
     places = Places(output, page, as_json)
     places.check((edges, features, labels, attack))
     named = [option for option in context.params if is_given(context, option)]

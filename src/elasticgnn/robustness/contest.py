@@ -16,9 +16,8 @@ from elasticgnn.attack.run import Settings
 from elasticgnn.attack.victim import Victim
 from elasticgnn.data import NodeTask, Split
 from elasticgnn.graph import Graph
-from elasticgnn.robustness.local import pick_targets
+from elasticgnn.robustness.feasible import nodes_of
 from elasticgnn.robustness.plan import RobustnessPlan
-from elasticgnn.robustness.public_targets import public_targets
 from elasticgnn.robustness.routes import gradient_routes, uses_graph
 from elasticgnn.robustness.store import Row, Rows
 
@@ -72,11 +71,7 @@ class Contest:
     @cached_property
     def nodes(self) -> Tensor:
         """The nodes that accuracies are of, the clean ones too: the targets where each is alone."""
-        if self.plan.protocol != "local":
-            return self.split.test
-        if self.plan.public_targets:
-            return public_targets(self.task, self.seed).nodes
-        return pick_targets(self.task, self.split.test, self.plan.targets, self.generator())
+        return nodes_of(self.task, self.plan, self.split, self.seed)
 
     def accuracies(
         self, task: NodeTask, models: dict[str, nn.Module] | None = None
@@ -151,12 +146,12 @@ class Contest:
         rows = (self.row(rate, method, *source) for source in self.sources(method))
         return (row for row in rows if row.key not in self.rows)
 
-    def put_none(self, empty: Row) -> None:
+    def put_none(self, empty: Row, of: str = "edges") -> None:
         """Stores that a model hands back no gradient, so that nobody asks it again."""
         self.rows.add(empty)
         self.say(
             f"seed {empty.seed}, {empty.attack}: {empty.source} hands back no gradient of the "
-            "edges; it is attacked by others' flips and by eva"
+            f"{of}; it is attacked by others' flips{' and by eva' * (of == 'edges')}"
         )
 
 

@@ -117,7 +117,9 @@ def read_contestant(text: str, base: ModelSettings) -> Contestant:
     >>> read_contestant("elastic:mcp:3:0:2.5", ModelSettings()).settings.concavity
     2.5
     """
-    plain, _, other = text.partition("+")
+    plain, plus, other = text.partition("+")
+    if plus and not other:
+        raise ValueError(f"models must say something after +, got {text!r}")
     name, *parts = plain.split(":")
     if name in DEFENCES:
         return read_defence(text, name, parts, other, base)
@@ -162,7 +164,7 @@ def read_defence(
     """One of DEFENCES, with the sizes of `base`."""
     if other not in ("", "adversarial") or (other and name != "gprgnn"):
         raise ValueError(f"models must be adversarial as gprgnn+adversarial, got {text!r}")
-    if parts and (not name.startswith("rung") or len(parts) > 1):
+    if parts and (name not in ("rung", "rung-root") or len(parts) > 1):
         raise ValueError(f"models must name gamma of rung only, got {text!r}")
     gamma = read_number(parts[0], text) if parts else 6.0
     hidden, dropout = base.hidden_channels, base.dropout

@@ -6,11 +6,10 @@ import time
 
 from torch import Tensor, nn
 
-from elasticgnn.attack.other_flips import flip_features, flip_labels
-from elasticgnn.attack.victim import Victim
+from elasticgnn.attack.other_flips import dense_features, flip_features, flip_labels
+from elasticgnn.attack.victim import NoEdgeGradientError, Victim
 from elasticgnn.data import NodeTask
 from elasticgnn.defence import Jaccard
-from elasticgnn.features import SparseFeatures
 from elasticgnn.robustness.contest import Contest
 
 
@@ -28,16 +27,19 @@ def flip_words(contest: Contest, rate: float) -> None:
         if empty.key in contest.rows:
             continue
         model, began = contest.trained[each.name], time.process_time()
-        changed = flip_features(task, contest.nodes, count, model)
+        try:
+            changed = flip_features(task, contest.nodes, count, model)
+        except NoEdgeGradientError:
+            contest.put_none(empty, "features")
+            continue
+        flips = int((dense_features(changed) != dense_features(task)).sum())
         models = {name: fed(one, changed) for name, one in contest.trained.items()}
-        contest.put(empty, count, began, contest.accuracies(changed, models))
+        contest.put(empty, flips, began, contest.accuracies(changed, models))
 
 
 def words_at(task: NodeTask, nodes: Tensor) -> int:
     """How many words the nodes have together."""
-    features = task.features
-    dense = features.to_dense() if isinstance(features, SparseFeatures) else features
-    return int((dense[nodes] != 0).sum())
+    return int((dense_features(task)[nodes] != 0).sum())
 
 
 def fed(model: nn.Module, task: NodeTask) -> nn.Module:

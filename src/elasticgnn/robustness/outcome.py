@@ -121,6 +121,8 @@ def table(found: Sequence[Outcome]) -> list[str]:
     for each in found:
         if each.mode != "clean":
             lines.setdefault((each.attack, each.mode, each.model), {})[each.rate] = each
+    for model in clean.keys() - {each.model for each in found if each.mode != "clean"}:
+        lines["none", "clean", model] = {}  # nothing goes through it
     width = max([len("model"), *(len(model) for _, _, model in lines)])
     heads = ["0 %", *percents(rates), "seconds"]
     text = [f"{'attack':<10} {'mode':<9} {'model':<{width}}" + cells(heads)]

@@ -8,7 +8,7 @@ from elasticgnn.attack import EvolutionSettings, GradientSettings, MetattackSett
 from elasticgnn.attack.methods import METHODS, SHARED_METHODS
 from elasticgnn.data import NodeTask
 from elasticgnn.robustness.contestant import Contestant
-from elasticgnn.robustness.store import OTHER_KINDS
+from elasticgnn.robustness.store import OTHER_KINDS, Row
 from elasticgnn.training import TrainingPlan
 
 PROTOCOLS = ("evasion", "inductive", "poisoning", "local")
@@ -66,24 +66,35 @@ class RobustnessPlan:
 
     def check_protocol(self) -> None:
         """Refuses attacks that the protocol has no place for."""
-        wrong: set[str] = set()
-        if self.protocol == "poisoning":
-            wrong = set(self.attacks) - {"prbcd", "labels", *SHARED_METHODS}
-        elif self.protocol == "local":
-            wrong = set(self.attacks) - {"prbcd", "grbcd", "eva"}
-        else:
-            wrong = set(self.attacks) & {"metattack", "labels"}
+        wrong = {name for name in self.attacks if not self.has_place(name)}
         if self.public_targets and self.protocol != "local":
             raise ValueError(f"protocol must be 'local' for public targets, got {self.protocol!r}")
         if wrong:
-            raise ValueError(f"attacks must fit protocol {self.protocol!r}, got {sorted(wrong)}")
+            fitting = [name for name in (*METHODS, *OTHER_KINDS, SHIPPED) if self.has_place(name)]
+            raise ValueError(
+                f"attacks must fit protocol {self.protocol!r} ({', '.join(fitting)}), "
+                f"got {sorted(wrong)}"
+            )
         if "labels" in self.attacks and max(self.rates) > 1:
             raise ValueError(f"rates must be at most 1 for labels, got {max(self.rates)}")
+
+    def has_place(self, attack: str) -> bool:
+        """Whether the protocol has a place for an attack."""
+        if self.protocol == "poisoning":
+            return attack in ("prbcd", "labels", *SHARED_METHODS)
+        if self.protocol == "local":
+            return attack in ("prbcd", "grbcd", "eva")
+        return attack not in ("metattack", "labels")
 
     @property
     def budgets(self) -> tuple[float, ...]:
         """The rates that flip something, ascending."""
         return tuple(sorted({rate for rate in self.rates if rate > 0}))
+
+    def asks_for(self, row: Row) -> bool:
+        """Whether a row answers the plan: stored ones may be of other seeds, attacks and rates."""
+        kinds = ("none", *self.attacks)
+        return row.seed in self.seeds and row.attack in kinds and row.rate in (0, *self.budgets)
 
     def digest(self, task: NodeTask) -> str:
         """Names a file of rows: those of other data, models or efforts never mix."""

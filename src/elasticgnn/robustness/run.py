@@ -3,21 +3,18 @@
 import time
 from dataclasses import replace
 
-import torch
 from torch import nn
 
 from elasticgnn.attack import AttackBudget, Perturbation, attack
-from elasticgnn.attack.evaluation import fixed_or_drawn
 from elasticgnn.attack.methods import SHARED_METHODS
-from elasticgnn.attack.other_flips import check_presence
 from elasticgnn.attack.victim import NoEdgeGradientError, Victim
-from elasticgnn.data import NodeTask, Split
+from elasticgnn.data import NodeTask
 from elasticgnn.robustness.contest import UNAFFECTED, Contest, Say
 from elasticgnn.robustness.contestant import Contestant
+from elasticgnn.robustness.feasible import check_feasible, split_of
 from elasticgnn.robustness.local import attack_targets
 from elasticgnn.robustness.other_kinds import flip_kind
 from elasticgnn.robustness.plan import SHIPPED, RobustnessPlan
-from elasticgnn.robustness.public_targets import public_targets
 from elasticgnn.robustness.routes import poisoning_routes
 from elasticgnn.robustness.shipped_graphs import shipped_for
 from elasticgnn.robustness.store import OTHER_KINDS, Rows
@@ -40,8 +37,7 @@ def measure_robustness(
     >>> sorted({one.mode for one in outcomes(measure_robustness(task, plan).rows())})
     ['adaptive', 'clean', 'worst']
     """
-    if "features" in plan.attacks:
-        check_presence(task)
+    check_feasible(task, plan)
     rows = Rows() if rows is None else rows
     for seed in plan.seeds:
         contest = Contest(task, split_of(task, plan, seed), plan, seed, rows, say)
@@ -49,13 +45,6 @@ def measure_robustness(
             _ = contest.trained  # a row of clean accuracies comes with it
         {"poisoning": poison, "local": attack_locally}.get(plan.protocol, evade)(contest)
     return rows
-
-
-def split_of(task: NodeTask, plan: RobustnessPlan, seed: int) -> Split:
-    """The published split that goes with public targets, else the task's own or a drawn one."""
-    if plan.public_targets:
-        return public_targets(task, seed).split
-    return fixed_or_drawn(task, torch.Generator().manual_seed(seed))
 
 
 def evade(contest: Contest) -> None:
@@ -142,7 +131,7 @@ def poison_one(contest: Contest, method: str, rate: float, each: Contestant) -> 
             )
         except NoEdgeGradientError:
             contest.put_none(empty)
-            return
+            continue
         task = contest.task.with_graph(found.apply(contest.task.graph))
         contest.put(empty, found, began, {each.name: accuracy_after(contest, each, task)})
 
