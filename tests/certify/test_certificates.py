@@ -61,6 +61,21 @@ def test_no_certificate_is_wrong_on_any_graph_of_four_nodes(noise, kinds):
     assert certified > 50
 
 
+def test_an_edge_that_comes_back_without_its_weight_is_reckoned_with():
+    """One heavy edge; whose weight is 1 gets another class, so without the edge most votes do."""
+    noise = SparseNoise(p_plus=0.6, p_minus=0.4)
+    sure = {"label": np.array([0]), "lower": np.ones(1), "upper": np.zeros(1)}
+    unweighted, weighted = (
+        Certificate(noise, **sure, samples=0, alpha=0.0, weighted=flag) for flag in (False, True)
+    )
+    assert unweighted.holds(0, 1).all()  # as a function of which edges are there
+    assert not weighted.holds(0, 1).any()  # but it is none: 0.6 of the votes are for the other
+    assert weighted.holds(3, 0).all()  # edges of weight 1 alone are put in
+    little = SparseNoise(p_plus=0.1, p_minus=0.4)
+    known = Certificate(little, **sure, samples=0, alpha=0.0, weighted=True)
+    assert [bool(known.holds(0, count).all()) for count in (1, 6, 7)] == [True, True, False]
+
+
 @pytest.mark.parametrize("noise", NOISES[:2])
 @pytest.mark.parametrize(("additions", "deletions"), [(1, 0), (0, 1), (2, 1), (1, 2)])
 def test_bounds_are_met_by_the_worst_classifier(noise, additions, deletions):

@@ -64,6 +64,7 @@ def test_denoiser_is_one_option(model_file, capsys):
         (["--samples", 0], "samples must be >= 1"),
         (["--alpha", 2], "alpha in (0, 1)"),
         (["--denoise", 2], "denoise must be in [0, 1]"),
+        (["--seed", -1], "seed must be >= 0, got -1"),
         (["-o", "/no/such/folder/x.csv"], "must"),
     ],
 )
@@ -152,3 +153,20 @@ def test_without_labels_the_refusal_comes_before_the_votes(own_files, capsys):
     at = words.index("--labels")
     assert run(*words[:at], *words[at + 2 :], "--samples", 10**9) == 2
     assert "labels must name the class of some nodes, got none" in capsys.readouterr().err
+
+
+def test_what_the_certificate_says_nothing_of_is_noted(tmp_path, monkeypatch, capsys):
+    monkeypatch.undo()
+    ring = [f"{k},{(k + 1) % 24}" for k in range(24)]
+    (tmp_path / "e.csv").write_text("\n".join(["source,target", *ring]))
+    rows = [f"{k},c{k // 12}" for k in range(24)]
+    (tmp_path / "l.csv").write_text("\n".join(["id,label", *rows]))
+    files = ["--edges", tmp_path / "e.csv", "--labels", tmp_path / "l.csv"]
+    assert run("train", *files, "--splits", 1, "--epochs", 2, "-o", tmp_path / "m.st") == 0
+    trained = TrainedModel.load(tmp_path / "m.st")
+    replace(trained, facts=trained.facts | {"split": None}).save(tmp_path / "m.st")
+    assert run("certify", tmp_path / "m.st", *files[1:], *NO_NOISE) == 0
+    printed = capsys.readouterr()
+    assert "of 24 nodes" in printed.out
+    assert "those that it was trained on are among them" in printed.err
+    assert "features are made from the graph: certified with them as they are" in printed.err

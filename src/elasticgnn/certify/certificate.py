@@ -18,7 +18,8 @@ class Certificate:
     """The smoothed class of each node, and bounds on the chances behind it.
 
     label (n,): the class of most votes; lower (n,): its chance at least; upper (n,): that of any
-    other class at most. All bounds of a node hold together with probability 1 - alpha.
+    other class at most. All bounds of a node hold together with probability 1 - alpha. weighted:
+    edges have weights other than 1, which one that is taken away and comes back by noise has lost.
 
     >>> from elasticgnn.certify import SparseNoise, certify
     >>> certificate = certify(np.array([[990, 10], [700, 300]]), SparseNoise())
@@ -32,6 +33,7 @@ class Certificate:
     upper: Floats
     samples: int
     alpha: float
+    weighted: bool = False
 
     def holds(self, additions: int, deletions: int) -> NDArray[np.bool_]:
         """(n,): no graph with these many flips or fewer has another smoothed class there."""
@@ -39,7 +41,9 @@ class Certificate:
             raise ValueError(f"radius must be >= 0, got {additions}, {deletions}")
         regions = Regions.of(self.noise, additions, deletions)
         other = np.minimum(self.upper, 1 - self.lower)
-        return np.asarray(regions.least(self.lower) > regions.most(other) + SLACK)
+        # where a pair that was parted is joined again, nothing is known of the weight's effect
+        back = 1 - (1 - self.noise.p_plus) ** deletions if self.weighted else 0.0
+        return np.asarray(regions.least(self.lower) - back > regions.most(other) + back + SLACK)
 
     def radii(self, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(n,) each: how many additions, and how many deletions, a class survives; -1: none.
@@ -63,11 +67,13 @@ class Certificate:
         return float(good[nodes].mean())
 
 
-def certify(votes: NDArray[np.int64], noise: SparseNoise, alpha: float = 0.01) -> Certificate:
+def certify(
+    votes: NDArray[np.int64], noise: SparseNoise, alpha: float = 0.01, *, weighted: bool = False
+) -> Certificate:
     """The certificate of votes (n, classes) by Clopper and Pearson's bounds at alpha / classes.
 
     Each class has one two-sided bound, so the class of most votes may be read from the same
-    samples.
+    samples. weighted: as of `Certificate`.
 
     >>> from elasticgnn.certify import SparseNoise, certify
     >>> certify(np.array([[990, 10]]), SparseNoise(), alpha=0.05).label.tolist()
@@ -83,7 +89,7 @@ def certify(votes: NDArray[np.int64], noise: SparseNoise, alpha: float = 0.01) -
     others = high.copy()
     others[row, label] = -np.inf
     upper = others.max(1) if votes.shape[1] > 1 else np.zeros(len(votes))
-    return Certificate(noise, label, low[row, label], upper, int(total[0]), alpha)
+    return Certificate(noise, label, low[row, label], upper, int(total[0]), alpha, weighted)
 
 
 def clopper_pearson(

@@ -72,7 +72,7 @@ def certify_command(
     from elasticgnn.training.model.roles import scored_nodes
 
     noise = SparseNoise(p_plus, p_minus)
-    check_numbers(samples, radius, alpha, denoise)
+    check_numbers(samples, radius, alpha, denoise, seed)
     if output is not None:
         check_output(output, inputs=(model, data, features, labels))
     trained = TrainedModel.load(model)
@@ -80,13 +80,13 @@ def certify_command(
     nodes, task = scored_nodes(trained, given), as_trained(trained, given)
     if len(nodes) == 0:
         raise ValueError("labels must name the class of some nodes, got none (use --labels)")
-    say_notes(task.notes)
+    say_notes([*task.notes, *scope(trained, given)])
     predict = voter(trained, task, denoise)
     began = time.perf_counter()
     votes = count_votes(
         predict, task, noise, samples, np.random.default_rng(seed), progress=line(samples, as_json)
     )
-    known = certify(votes, noise, alpha)
+    known = certify(votes, noise, alpha, weighted=not task.graph.is_unweighted)
     facts = describe(known, task, nodes, radius)
     facts |= {"denoise": denoise, "seconds": time.perf_counter() - began}
     if output is not None:
@@ -95,8 +95,23 @@ def certify_command(
     report(facts, as_json)
 
 
-def check_numbers(samples: int, radius: int, alpha: float, denoise: float | None) -> None:
+def scope(trained: TrainedModel, task: NodeTask) -> list[str]:
+    """Notes on what the certificate says nothing of."""
+    notes = []
+    if task.made_features:
+        notes.append("features are made from the graph: certified with them as they are")
+    is_same = trained.data.get("fingerprint") == task.fingerprint
+    if is_same and not (trained.facts.get("split") or {}).get("test"):
+        notes.append("the model names no test nodes: those that it was trained on are among them")
+    return notes
+
+
+def check_numbers(
+    samples: int, radius: int, alpha: float, denoise: float | None, seed: int
+) -> None:
     """Refuses numbers that no certificate has."""
+    if seed < 0:
+        raise ValueError(f"seed must be >= 0, got {seed}")
     if samples < 1 or radius < 0 or not 0 < alpha < 1:
         raise ValueError(
             "samples must be >= 1, radius >= 0 and alpha in (0, 1), "
