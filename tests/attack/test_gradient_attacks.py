@@ -144,7 +144,7 @@ def test_projection_is_feasible_and_nearest(budget):
 
 def test_attack_on_a_model_that_ignores_the_graph_finds_nothing(task):
     model = make_model("mlp", task, seeded(0))
-    with pytest.raises(NoEdgeGradientError, match="victim must depend on the graph"):
+    with pytest.raises(NoEdgeGradientError, match="victim must hand back a gradient of its edges"):
         attack(
             task,
             planted_split(task),

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -164,6 +165,40 @@ def test_inspect_drops_the_worst_and_measures_a_gcn(planted, model_file, attack_
     before = len((planted / "edges.csv").read_text().splitlines())
     assert len((tmp_path / "cleaned.csv").read_text().splitlines()) == before - 5
     assert "GCN without the 5 worst" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--cleaned", "c.csv"], "--drop must be given with --cleaned, got c.csv alone"),
+        (
+            ["--drop", "5", "--cleaned", "x.csv", "-o", "x.csv"],
+            "output and cleaned must be two files, got x.csv for both",
+        ),
+    ],
+)
+def test_a_cleaned_graph_without_a_place_of_its_own_is_refused(
+    words, message, planted, model_file, attack_cli, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        attack_cli("inspect", model_file, planted / "edges.csv", *own_options(planted)[1:], *words)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "random", "--flips", "5000"], r"\d+ flips were made of 5000 that the budget"),
+        (["--method", "dice", "--rate", "0.0001"], "0 flips were made of 0 that the budget allows"),
+    ],
+)
+def test_less_than_the_budget_is_noted(words, message, planted, attack_cli):
+    result = attack_cli("attack", *own_options(planted), *words, "--json")
+    assert re.search(f"note: {message}", result.stderr)
+    facts = json.loads(result.stdout)
+    assert facts["flips"] < 5000
+    assert facts["allowed"] == (5000 if "5000" in words else 0)
 
 
 def test_cleaned_graph_is_written_beside_the_ranking(planted, model_file, attack_cli, tmp_path):

@@ -184,3 +184,20 @@ def test_an_array_is_written_to_the_very_name_given(chain):
     with pytest.raises(SystemExit):
         main([*map(str, arguments), "-o", str(chain / "OUT.NPY")])
     assert np.load(chain / "OUT.NPY").shape == (2000, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "cora", "-o", "m.st", "--report", "m.st"], "output and report must be two"),
+        (["robustness", "--plot", "p.svg", "--report", "p.svg"], "plot and report must be two"),
+        (["report", "m.st", "-o", "p.svg", "--plot", "p.svg"], "output and plot must be two"),
+    ],
+)
+def test_one_place_for_two_outputs_is_refused(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())

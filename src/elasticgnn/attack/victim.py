@@ -113,7 +113,8 @@ def loss_and_gradient(victim: Victim, graph: Graph, leaf: Tensor) -> tuple[float
     (gradient,) = torch.autograd.grad(loss, leaf, allow_unused=True) if loss.grad_fn else (None,)
     if gradient is None:
         raise NoEdgeGradientError(
-            "victim must depend on the graph to be attacked, got one that does not"
+            "victim must hand back a gradient of its edges to be attacked, got none: it uses no "
+            "edge, or its gradient is cut off (eva needs none)"
         )
     if bool(gradient.isnan().any()):
         raise NoEdgeGradientError(

@@ -12,7 +12,7 @@ import typer
 from elasticgnn.cli.attacked_graph import attacked_graph
 from elasticgnn.cli.given import check_one_graph
 from elasticgnn.cli.own_files import reads_tables
-from elasticgnn.cli.say import say
+from elasticgnn.cli.say import say, say_notes
 from elasticgnn.cli.task_files import read, usual_settings
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def attack_command(
     found = attack(*searched, settings=options, targets=aim, progress=shown)
     if output is not None:
         found.save(output)
-    report(found, task, output, as_json)
+    report(found, task, output, as_json, budget.flips(task.graph))
 
 
 def settings_for(
@@ -208,7 +208,9 @@ def progress_line(total: int, *, shown: bool) -> Any:
     return show
 
 
-def report(found: Perturbation, task: NodeTask, output: Path | None, as_json: bool) -> None:
+def report(
+    found: Perturbation, task: NodeTask, output: Path | None, as_json: bool, allowed: int
+) -> None:
     """Prints what the attack changed, as text or as one JSON object."""
     attacked = found.apply(task.graph)
     inserted = int(found.inserted(task.graph).sum())
@@ -216,6 +218,7 @@ def report(found: Perturbation, task: NodeTask, output: Path | None, as_json: bo
         "data": task.name,
         "method": found.method,
         "flips": len(found),
+        "allowed": allowed,
         "inserted": inserted,
         "removed": len(found) - inserted,
         "edges_before": task.graph.num_edges,
@@ -225,6 +228,8 @@ def report(found: Perturbation, task: NodeTask, output: Path | None, as_json: bo
         "seed": found.seed,
         "saved": None if output is None else str(output),
     }
+    if len(found) < allowed or allowed == 0:
+        say_notes([f"{len(found)} flips were made of {allowed} that the budget allows"])
     if as_json:
         say(json.dumps(facts))
         return

@@ -70,6 +70,8 @@ def inspect(
 
     beside = Path("edges.csv") if output is None else output
     target = cleaned or beside.with_name(f"{beside.stem}_cleaned.csv")
+    if cleaned is not None and drop == 0:
+        raise ValueError(f"--drop must be given with --cleaned, got {cleaned} alone")
     check_places(output, target if drop else None, (model, features, labels, attack), edges)
     trained = TrainedModel.load(model)
     flips = None if attack is None else load_perturbation(attack)
@@ -94,12 +96,13 @@ def check_places(
     output: Path | None, cleaned: Path | None, inputs: tuple[Path | None, ...], edges: str | None
 ) -> None:
     """Refuses files that could not be written; a cleaned graph may take the graph's place."""
-    from elasticgnn.files import check_output
+    from elasticgnn.files import check_apart, check_output
 
     if output is not None:
         check_output(output, inputs=(*inputs, edges))
     if cleaned is not None:
-        check_output(cleaned, inputs=inputs)
+        check_output(cleaned, "cleaned", inputs)
+        check_apart(output, cleaned, ("output", "cleaned"))
 
 
 def known_nodes(task: NodeTask, *, own: bool) -> Tensor | None:

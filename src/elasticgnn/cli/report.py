@@ -66,13 +66,14 @@ def report(
     --rows it is about attacks: pictures, tables and transfer matrices of stored comparisons.
     Example: elasticgnn report m.st edges.csv --features features.csv --labels labels.csv -o m.html
     """
-    from elasticgnn.files import check_folder, check_output, check_picture
+    from elasticgnn.files import check_apart, check_folder, check_output, check_picture
 
     check_folder(output.parent)
     if output.parent.is_dir():
         check_output(output, inputs=(model, edges, features, labels, attack))
     if plot is not None:
         check_picture(plot, "plot")
+        check_apart(output, plot, ("output", "plot"))
     if model is not None:
         check_options(context, STUDY_OPTIONS, "a page about studies")
         check_options(context, ROWS_OPTIONS, "a page about attacks")

@@ -210,12 +210,13 @@ def check_places(
     plot: Path | None, page: Path | None, rows: Path | None, inputs: tuple[Path | None, ...]
 ) -> None:
     """Refuses files and folders that could not be written, before the work."""
-    from elasticgnn.files import check_folder, check_output, check_picture
+    from elasticgnn.files import check_apart, check_folder, check_output, check_picture
 
     if plot is not None:
         check_picture(plot, "plot")
     if page is not None:
-        check_output(page, inputs=inputs)
+        check_output(page, "report", inputs)
+        check_apart(plot, page, ("plot", "report"))
     if rows is not None:
         check_folder(rows, "rows")
 

@@ -24,8 +24,9 @@ class Places:
 
     def check(self, inputs: tuple[Path | None, ...]) -> None:
         """Refuses places that could not be written, before the work."""
-        from elasticgnn.files import check_output
+        from elasticgnn.files import check_apart, check_output
 
+        check_apart(self.output, self.page, ("output", "report"))
         for path, name in ((self.output, "output"), (self.page, "report")):
             if path is not None:
                 check_output(path, name, inputs)

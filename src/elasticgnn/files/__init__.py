@@ -5,6 +5,7 @@ from elasticgnn.files.digits import significant as significant
 from elasticgnn.files.folder import fill_folder as fill_folder
 from elasticgnn.files.lines import append_line as append_line
 from elasticgnn.files.output import PICTURES as PICTURES
+from elasticgnn.files.output import check_apart as check_apart
 from elasticgnn.files.output import check_folder as check_folder
 from elasticgnn.files.output import check_output as check_output
 from elasticgnn.files.output import check_picture as check_picture

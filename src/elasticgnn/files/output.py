@@ -33,6 +33,12 @@ def check_output(
             raise ValueError(f"{name} must not be a file that is read, got {path}")
 
 
+def check_apart(one: Path | None, other: Path | None, names: tuple[str, str]) -> None:
+    """Refuses one place for two outputs, of which the second would take that of the first."""
+    if one is not None and other is not None and one.resolve() == other.resolve():
+        raise ValueError(f"{names[0]} and {names[1]} must be two files, got {one} for both")
+
+
 def check_folder(path: Path, name: str = "output") -> None:
     """Refuses a folder that cannot be made or written to."""
     nearest = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
