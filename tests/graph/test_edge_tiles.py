@@ -54,6 +54,27 @@ def test_the_tiles_of_a_round_have_about_equally_many_edges():
         assert max(counts) < 1.1 * min(counts)
 
 
+def test_a_node_is_work_beside_its_edges():
+    # 900 nodes with one edge each, and 100 that have all others
+    dense = random_graph(100, 6000)
+    leaves = torch.stack([torch.arange(900), 900 + torch.arange(900) % 100])
+    among = 900 + torch.stack([dense.tail, dense.head])
+    graph = Graph.from_edge_index(torch.cat([leaves, among], 1), 1000, undirected=True)
+    *_, last = edges_of_tiles(tile_edges(graph.tail, graph.head, 1000, 4))
+    border = int(last[1][0].min())  # the first node of the third of four blocks
+    ends = torch.bincount(torch.cat([graph.tail, graph.head]), minlength=1000)
+    half = int((ends[:border] + tuning.ENDS_PER_NODE).sum())
+    assert half == pytest.approx(int((ends + tuning.ENDS_PER_NODE).sum()) / 2, rel=0.05)
+    assert int(ends[:border].sum()) < 0.45 * int(ends.sum())
+
+
+def test_nodes_without_edges_take_no_part_of_the_work():
+    graph = random_graph(100, 3000)
+    few = tile_edges(graph.tail, graph.head, 100, 4)
+    many = tile_edges(900 + graph.tail, 900 + graph.head, 1000, 4)
+    assert torch.equal(few.first_edge, many.first_edge)
+
+
 def test_nodes_without_edges_need_no_tile():
     graph = Graph.from_edges([(0, 1), (1, 2)], num_nodes=9)
     tiles = tile_edges(graph.tail, graph.head, 9, 4)

@@ -57,7 +57,8 @@ def tile_edges(tail: Tensor, head: Tensor, num_nodes: int, blocks: int | None = 
 
 
 def _blocks_of_nodes(tail: Tensor, head: Tensor, num_nodes: int, blocks: int) -> Tensor:
-    """Consecutive nodes in blocks whose nodes have about equally many edges."""
+    """Consecutive nodes in blocks of about equal work, of edges and of the nodes that have any."""
     degree = torch.bincount(tail, minlength=num_nodes) + torch.bincount(head, minlength=num_nodes)
-    share = equal_shares(degree.numpy(), blocks)
+    work = degree + tuning.ENDS_PER_NODE * (degree > 0)
+    share = equal_shares(work.numpy(), blocks)
     return torch.from_numpy(np.minimum(share, blocks - 1))

@@ -11,11 +11,12 @@ REORDER_SHARE = 8
 PACKED_CHUNK = 128
 PACKED_WINDOW = 4096
 # Below so many edges wide rows need one tile: threads would not pay. Blocks of nodes at most whose
-# edges are cut into tiles, and edges that must pay for one more visit of a node's rows.
-# benchmarks/bench_wide.py
+# edges are cut into tiles, edges that must pay for one more visit of a node's rows, and how many
+# ends of edges a node itself costs as much as. benchmarks/bench_wide.py
 ONE_TILE_EDGES = 20_000
 MOST_BLOCKS = 16
 EDGES_PER_VISIT = 8
+ENDS_PER_NODE = 4
 # Edges per node from which on rows of 9 to 16 floats are left to the wide loops.
 # benchmarks/bench_short_rows.py
 WIDE_EDGES_PER_NODE = 8

@@ -155,9 +155,8 @@ struct WideBackwardLoops {
   void run(const T* grad, T* grad_x) const {
     Steps steps{problem.interrupt};
     const std::int64_t chunks = walk.num_chunks();
-    for_blocks(plan.by_slot,
-               [&](int, std::int64_t low, std::int64_t high) { begin(low, high, grad, grad_x); });
-#pragma omp barrier
+    share_nodes(plan.by_slot,
+                [&](std::int64_t low, std::int64_t high) { begin(low, high, grad, grad_x); });
     DualStep step{};
     for (int k = problem.steps - 1; k >= 0 && steps.next(); --k) {
       const int count = problem.steps - 1 - k;
@@ -174,8 +173,8 @@ struct WideBackwardLoops {
           [&](std::int64_t low, std::int64_t high) { collect(low, high, grad_x); },
           [&](std::int64_t low, std::int64_t high) { spread(low, high, step.is_lazy); });
     }
-    for_blocks(plan.by_slot,
-               [&](int, std::int64_t low, std::int64_t high) { end(low, high, grad_x); });
+    share_nodes(plan.by_slot,
+                [&](std::int64_t low, std::int64_t high) { end(low, high, grad_x); });
   }
 };
 
@@ -195,9 +194,10 @@ std::size_t wide_backward_rows(const EmpProblem<T>& problem, const WideBackward<
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
   if (scratch == nullptr) return arena.used;
-  const TileWalk walk{job.tiles, problem.num_nodes, problem.start, problem.column};
+  const TileWalk walk{job.tiles, problem.num_nodes, problem.start, problem.column,
+                      columns.count > 1};
   lazy.begin();
-  columns.fill(job.weights.slot);
+  columns.fill(job.weights.slot, plan.threads);
 #pragma omp parallel num_threads(plan.threads)
   {
     Vec* const own_pool = pool + omp_get_thread_num() * each;

@@ -43,10 +43,11 @@ struct ColumnBlocks {
   std::int64_t bound(std::int64_t block) const { return problem.num_nodes * (block + 1) / count; }
 
   // Copies the slots, whose columns ascend at each node.
-  void fill(const T* slot_weight) const {
+  void fill(const T* slot_weight, int threads) const {
     if (count == 1) return;
     const std::int64_t n = problem.num_nodes;
     const auto each_visit = [&](const auto& body) {
+#pragma omp parallel for schedule(static) num_threads(threads)
       for (std::int64_t i = 0; i < n; ++i) {
         std::int64_t p = problem.start[i];
         for (std::int64_t b = 0; b < count; ++b) {

@@ -22,11 +22,12 @@ std::size_t wide_forward_rows(const EmpProblem<T>& problem, const WideForward<T>
   const ColumnBlocks<T> columns(problem, row, job.weights.slot != nullptr, arena);
   const std::int64_t each = 2 * row.count();
   Vec* const pool = arena.take<Vec>(problem.threads * each);
-  const TileWalk walk{job.tiles, problem.num_nodes, problem.start, problem.column};
+  const TileWalk walk{job.tiles, problem.num_nodes, problem.start, problem.column,
+                      columns.count > 1};
   ActiveRowWriter<T> writer(problem, job.active, walk.num_chunks(), row.stride(), arena);
   if (scratch == nullptr) return arena.used;
   lazy.begin();
-  columns.fill(job.weights.slot);
+  columns.fill(job.weights.slot, plan.threads);
 #pragma omp parallel num_threads(plan.threads)
   {
     Vec* const own_pool = pool + omp_get_thread_num() * each;

@@ -27,12 +27,21 @@ Plan<T> make_wide_plan(const EmpProblem<T>& problem, const WideWeights<T>& weigh
   return plan;
 }
 
+// body(low, high) for all nodes, by all threads of a team, which meet behind. Shares are taken as
+// threads come: what a node costs differs with its number of edges and from sweep to sweep.
+template <class Body>
+ELASTICGNN_INLINE void share_nodes(const Blocks& shares, const Body& body) {
+#pragma omp for schedule(dynamic, 1)
+  for (int b = 0; b < shares.count; ++b) body(shares.bound[b], shares.bound[b + 1]);
+}
+
 // Which chunks a tile has, and walks of a team over all of them.
 struct TileWalk {
   const WideTiles& tiles;
   const std::int64_t num_nodes;
   const std::int64_t* start;   // (n + 1), and
   const std::int32_t* column;  // (2m): the neighbours of each node, ascending
+  const bool in_one_piece;     // a thread gathers for all of its nodes block by block of columns
 
   std::int64_t first_chunk(std::int64_t tile) const {
     std::int64_t chunk = 0;
@@ -51,9 +60,16 @@ struct TileWalk {
 #pragma omp for schedule(dynamic, 1)
       for (std::int64_t t = tiles.first_tile[round]; t < tiles.first_tile[round + 1]; ++t)
         visit_tile(t, edges, [](std::int64_t) {});
-    for_blocks(shares, [&](int, std::int64_t low, std::int64_t high) { done(low, high); });
-#pragma omp barrier
-    for_blocks(shares, [&](int, std::int64_t low, std::int64_t high) { next(low, high); });
+    share_nodes(shares, done);
+    share_gathers(shares, next);
+  }
+
+  // body(low, high) for all nodes, whose neighbours' rows it gathers, as share_nodes does it.
+  template <class Body>
+  void share_gathers(const Blocks& shares, const Body& body) const {
+    if (!in_one_piece) return share_nodes(shares, body);
+    const int threads = omp_get_num_threads(), me = omp_get_thread_num();
+    body(first_node(shares, threads, me), first_node(shares, threads, me + 1));
 #pragma omp barrier
   }
 
