@@ -173,8 +173,7 @@ struct WideBackwardLoops {
           [&](std::int64_t low, std::int64_t high) { collect(low, high, grad_x); },
           [&](std::int64_t low, std::int64_t high) { spread(low, high, step.is_lazy); });
     }
-    share_nodes(plan.by_slot,
-                [&](std::int64_t low, std::int64_t high) { end(low, high, grad_x); });
+    share_nodes(plan.by_slot, [&](std::int64_t low, std::int64_t high) { end(low, high, grad_x); });
   }
 };
 

@@ -186,11 +186,9 @@ struct WideForwardLoops {
   // All steps, by every thread of a team.
   void run(T* u, T* y, T* out, ActiveRowWriter<T>* writer) const {
     Steps steps{problem.interrupt};
-    share_nodes(plan.by_slot,
-                [&](std::int64_t low, std::int64_t high) { begin(low, high, u); });
-    walk.share_gathers(plan.by_slot, [&](std::int64_t low, std::int64_t high) {
-      smooth(low, high, u, y, false);
-    });
+    share_nodes(plan.by_slot, [&](std::int64_t low, std::int64_t high) { begin(low, high, u); });
+    walk.share_gathers(
+        plan.by_slot, [&](std::int64_t low, std::int64_t high) { smooth(low, high, u, y, false); });
     DualStep step{};
     for (int k = 0; k < problem.steps && !(writer && writer->failed_before(k)) && steps.next();
          ++k) {
