@@ -14,7 +14,7 @@ from elasticgnn.training.tuning.conclude import calibrated
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import RANDOM, divide
 from elasticgnn.training.tuning.holdout import Holdout
-from elasticgnn.training.tuning.out_of_fold import predict_out_of_fold
+from elasticgnn.training.tuning.out_of_fold import outputs_without, predict_out_of_fold
 from elasticgnn.training.tuning.splitting import Splitting
 
 FOREVER = 1e6
@@ -126,6 +126,13 @@ def test_each_node_is_asked_of_a_model_that_has_not_seen_it():
     shares = np.bincount(truth) / len(truth)
     own = held.outputs[np.arange(len(truth)), truth]
     assert np.abs(own - shares[truth]).max() < 0.05  # nothing but how frequent the class is
+
+
+def test_folds_of_one_node_are_asked_in_one_piece():
+    task, _ = weakly_joined(0, n=400, known=200)
+    holdout, best = searched(task, candidate=regression_on_features())
+    nodes = holdout.division.folds[0].val[:1]
+    assert len(outputs_without(holdout, best, 1, nodes, 4)) == 1
 
 
 def test_a_test_of_ones_own_calibrates_nothing():

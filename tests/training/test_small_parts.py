@@ -48,6 +48,7 @@ def test_nodes_without_an_error_leave_room_for_three():
     labels, sure = np.zeros(30, dtype=int), np.tile([1.0, 0.0], (30, 1))
     low, high = interval("accuracy", labels, sure, np.random.default_rng(0))
     assert (low, high) == (pytest.approx(1 - 3 / 30), 1.0)
+    assert interval("accuracy", labels[:1], sure[:1], np.random.default_rng(0)) == (0.0, 1.0)
 
 
 def test_every_class_keeps_a_training_node():

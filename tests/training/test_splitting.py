@@ -1,5 +1,7 @@
 """Splits of one's own: by a column, by groups, by time; and classes that weigh the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.metrics import calibration_error
 from elasticgnn.training.tuning.splitting import cuts_in_time, with_untaught
+from elasticgnn.training.tuning.tune import defined_metric
 
 
 def marked(**columns):
@@ -107,6 +110,46 @@ def test_each_fold_is_once_the_test():
     assert all(split.sizes == (60, 20, 20) for split in splits)
 
 
+def test_more_folds_than_nodes_are_refused():
+    with pytest.raises(ValueError, match="folds must be at most 100, one per node, got 101"):
+        own_splits(marked(), Splitting(folds=101), 0)
+
+
+def test_each_class_of_three_is_held_out_and_the_first_fold_has_both():
+    """Only then is the AUC defined on the holdout, and where candidates are first compared."""
+    for seed in range(20):
+        task = marked()
+        labels = torch.zeros(100, dtype=torch.int64)
+        labels[30:] = -1
+        labels[np.random.default_rng(seed).choice(30, 3, replace=False)] = 1
+        task = replace(task, labels=labels)
+        division = divide(task, np.random.default_rng(seed))
+        for nodes in (division.holdout, division.folds[0].val):
+            assert set(labels[nodes].tolist()) == {0, 1}
+        assert len(division.holdout) + len(division.development) == 30
+
+
+def test_folds_that_teach_one_class_are_left_out():
+    """The first sixty moments are all of one class: nothing is learned of them."""
+    task = replace(marked(t=range(100)), labels=(torch.arange(100) >= 60).long())
+    division = divide(task, np.random.default_rng(0), Splitting(time="t"))
+    assert 1 <= len(division.folds) < Splitting().folds
+    for fold in division.folds:
+        assert len(task.labels[fold.train].unique()) == 2
+
+
+def test_auto_takes_a_metric_that_the_holdout_defines():
+    labels = torch.zeros(100, dtype=torch.int64)
+    labels[:20] = 1
+    part = ["train"] * 40 + ["test"] * 60
+    task = replace(marked(part=part), labels=labels)
+    division = divide(task, np.random.default_rng(0), Splitting(parts="part"))
+    assert defined_metric(task, "auto", division) == "logloss"
+    with pytest.raises(ValueError, match="auc must have nodes of more than one class"):
+        defined_metric(task, "auc", division)
+    assert defined_metric(task, "auto", divide(task, np.random.default_rng(0))) == "auc"
+
+
 def test_two_folds_are_too_few_to_train_validate_and_test():
     with pytest.raises(ValueError, match="folds must be >= 3 to train, validate and test, got 2"):
         own_splits(marked(), Splitting(folds=2), 0)
@@ -125,6 +168,13 @@ def test_two_folds_are_too_few_to_train_validate_and_test():
         ({"t": ["nan"] * 100}, {"time": "t"}, "must be filled for labelled nodes, got none of 0"),
         ({"g": ["NA"] * 100}, {"groups": "g"}, "must be filled for labelled nodes, got none of 0"),
         ({}, {"groups": "g"}, "labels must have a column 'g'"),
+        ({"t": [str(k) for k in range(99)] + ["inf"]}, {"time": "t"}, "finite numbers, got 'inf'"),
+        ({}, {"folds": 81}, "folds must be at most 80, one per node, got 81"),
+        (
+            {"part": ["train"] * 3 + ["val"] * 47 + ["test"] * 50},
+            {"parts": "part"},
+            "train on must be of at least 2 classes, got one",
+        ),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(columns, splitting, message):

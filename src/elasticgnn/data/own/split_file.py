@@ -36,7 +36,7 @@ def with_split_file(task: NodeTask, path: Path, layout: TableLayout = USUAL) -> 
     check_path(path)
     rows = read_lists(path) if path.suffix.lower() == ".json" else read_parts(path, layout)
     ids = id_array(map(str, task.ids))
-    nodes = labelled_nodes(rows, IdIndex(ids), Path("the nodes"))
+    nodes = labelled_nodes(rows, IdIndex(ids), Path("the graph"))
     texts = [""] * task.num_nodes
     for node, part in zip(nodes.tolist(), rows.names, strict=True):
         texts[node] = part or ""

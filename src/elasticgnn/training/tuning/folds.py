@@ -71,6 +71,13 @@ def divide(task: NodeTask, rng: np.random.Generator, splitting: Splitting = RAND
     known = task.labelled.numpy()
     codes = strata(task)[known]
     check_enough(task, codes)
+    return with_sound_folds(task, divided(task, known, codes, rng, splitting))
+
+
+def divided(
+    task: NodeTask, known: Array, codes: Array, rng: np.random.Generator, splitting: Splitting
+) -> Division:
+    """The division before a look at what its folds can teach."""
     if splitting.parts is not None:
         return by_parts(task, known, codes, rng, splitting)
     if splitting.groups is not None:
@@ -81,10 +88,38 @@ def divide(task: NodeTask, rng: np.random.Generator, splitting: Splitting = RAND
         return replace(division(known, held, folds), order="grouped")
     if splitting.time is not None:
         return by_time(task, known, splitting)
-    held = deal(codes, HOLDOUT_ONE_IN, rng) == 0
+    held = held_at_random(codes, rng)
     fold = deal(codes[~held], splitting.folds, rng)
     count = 1 if (~held).sum() >= MANY else splitting.folds
     return division(known, held, folds_of(known[~held], fold, count))
+
+
+def held_at_random(codes: Array, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Whether each node is held out: one in five, and one of each class of three or more."""
+    held = deal(codes, HOLDOUT_ONE_IN, rng) == 0
+    for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
+        if count >= 3 and not held[codes == code].any():
+            held[rng.choice(np.flatnonzero(codes == code))] = True
+    return held
+
+
+def with_sound_folds(task: NodeTask, division: Division) -> Division:
+    """The division without folds of which no model can learn, or be measured on.
+
+    The first fold, which decides who goes on to the others, is one with more than one class.
+    """
+    sound = [fold for fold in division.folds if len(fold.val) and varies(task, fold.train)]
+    if not sound:
+        kind = "numbers" if task.values is not None else "classes"
+        raise ValueError(f"known nodes to train on must be of at least 2 {kind}, got one")
+    sound.sort(key=lambda fold: not varies(task, fold.val))
+    return replace(division, folds=tuple(sound))
+
+
+def varies(task: NodeTask, nodes: Tensor) -> bool:
+    """Whether the known nodes are of more than one class, or number."""
+    targets = task.labels if task.values is None else task.values
+    return len(np.unique(targets[nodes].numpy())) > 1
 
 
 def strata(task: NodeTask) -> Array:
@@ -166,6 +201,8 @@ def by_time(task: NodeTask, known: Array, splitting: Splitting) -> Division:
 
 def deal(labels: NDArray[np.int64], parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """A part number for each node; each class is dealt out evenly, the smallest to no part 0."""
+    if parts > len(labels):
+        raise ValueError(f"folds must be at most {len(labels)}, one per node, got {parts}")
     part = np.empty(len(labels), dtype=np.int64)
     start = 1
     for label in np.unique(labels):

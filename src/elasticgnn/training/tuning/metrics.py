@@ -126,5 +126,6 @@ def interval(
     widen = np.sqrt(count / max(count - 1, 1)) + 1 / np.sqrt(count)
     bounds = (middle - widen * (middle - low), middle + widen * (high - middle))
     least = 3 / count if metric in SHARES else 0.0  # the rule of three: no error seen yet
-    top = 0.0 if metric in ERRORS else 1.0
-    return float(min(bounds[0], middle - least)), float(min(max(bounds[1], middle + least), top))
+    bottom, top = 0.0 if metric in SHARES else -np.inf, 0.0 if metric in ERRORS else 1.0
+    low, high = min(bounds[0], middle - least), max(bounds[1], middle + least)
+    return float(max(low, bottom)), float(min(high, top))

@@ -90,10 +90,8 @@ def outputs_without(
     division, evaluation = holdout.division, holdout.evaluation
     fold = group - 1 if group else None
     found: list[tuple[Array, Array]] = []
-    for piece in range(pieces):
+    for piece in range(min(pieces, len(nodes))):
         places = torch.arange(piece, len(nodes), pieces)
-        if len(places) == 0:
-            continue
         model = evaluation.refit(best, division.trained_without(nodes[places], fold))
         found.append((places.numpy(), evaluation.probability(best.candidate, model, nodes[places])))
     order = np.argsort(np.concatenate([places for places, _ in found]))

@@ -116,9 +116,17 @@ def moments(texts: Sequence[str], column: str) -> NDArray[np.float64]:
     if all(map(MONTH.fullmatch, texts)):  # as numbers January 2024 would be before December 2023
         raise ValueError(f"column {column!r} must hold dates like 2024-01-31, got {texts[0]!r}")
     try:
-        return np.array([float(text) for text in texts])
+        numbers = np.array([float(text) for text in texts])
     except ValueError:
-        pass
+        return dates(texts, column)
+    if not np.isfinite(numbers).all():
+        place = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise ValueError(f"column {column!r} must hold finite numbers, got {texts[place]!r}")
+    return numbers
+
+
+def dates(texts: Sequence[str], column: str) -> NDArray[np.float64]:
+    """Dates as seconds."""
     try:
         return np.array([datetime.fromisoformat(text).timestamp() for text in texts])
     except ValueError as error:

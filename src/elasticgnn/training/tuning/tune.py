@@ -14,13 +14,16 @@ from elasticgnn.training.model.preparation import fit_preparation
 from elasticgnn.training.tuning.bagging import worthwhile_ensemble
 from elasticgnn.training.tuning.conclude import conclude
 from elasticgnn.training.tuning.evaluate import Evaluation
-from elasticgnn.training.tuning.folds import RANDOM, divide
+from elasticgnn.training.tuning.folds import RANDOM, Division, divide, varies
 from elasticgnn.training.tuning.holdout import Holdout
 from elasticgnn.training.tuning.leaderboard import Leaderboard
 from elasticgnn.training.tuning.metrics import Metric, choose_metric, choose_number_metric
 from elasticgnn.training.tuning.outcome_file import OutcomeFile
 from elasticgnn.training.tuning.search import Progress, search
 from elasticgnn.training.tuning.splitting import Splitting
+
+# measures that nodes of one class, or number, leave undefined, and what auto takes instead
+INSTEAD: dict[Metric, Metric] = {"auc": "logloss", "r2": "mae"}
 
 
 def tune(
@@ -54,7 +57,7 @@ def tune(
         raise ValueError(f"minutes must be a finite number > 0, got {minutes}")
     began, rng = time.perf_counter(), np.random.default_rng(seed)
     division = divide(task, rng, splitting)
-    chosen = metric_of(task, metric)
+    chosen = defined_metric(task, metric, division)
     preparation = None if task.made_features else fit_preparation(task.features)
     unit = unit_of(task)
     ready = in_deviations(task if preparation is None else preparation.apply(task), unit)
@@ -80,6 +83,22 @@ def metric_of(task: NodeTask, name: str) -> Metric:
     if task.values is not None:
         return choose_number_metric(name)
     return choose_metric(name, task.labels[task.labelled].numpy())
+
+
+def defined_metric(task: NodeTask, name: str, division: Division) -> Metric:
+    """The metric called `name`; auto chooses another where one class alone is held out."""
+    metric = metric_of(task, name)
+    seen = (division.holdout, division.folds[0].val)
+    if metric not in INSTEAD or all(varies(task, nodes) for nodes in seen):
+        return metric
+    other = INSTEAD[metric]
+    if name == "auto":
+        return other
+    kind = "class" if task.values is None else "number"
+    raise ValueError(
+        f"metric {metric} must have nodes of more than one {kind} to be measured on, "
+        f"got one {kind} (--metric {other} can do with it)"
+    )
 
 
 def unit_of(task: NodeTask) -> tuple[float, float] | None:
