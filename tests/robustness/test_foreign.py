@@ -6,17 +6,22 @@ from dataclasses import replace
 import pytest
 import torch
 
-from attack.small_task import planted_split, planted_task
+from attack.small_task import planted_split, planted_task, seeded
 from elasticgnn.attack import GradientSettings
+from elasticgnn.attack.many_graphs import one_by_one, predictor
 from elasticgnn.nn import ModelSettings
+from elasticgnn.operator.flipped import FlipLists
 from elasticgnn.robustness import RobustnessPlan, measure_robustness, read_contestant
 from elasticgnn.robustness.foreign import read_foreign
 from elasticgnn.robustness.presence import as_presence
+from elasticgnn.robustness.routes import uses_graph
 from elasticgnn.training import TrainingPlan
 
 MODULE = """
 import torch
 from torch import nn
+from elasticgnn.defence import GNNGuard
+from elasticgnn.nn import GCN, MLP
 
 class Good(nn.Module):
     def __init__(self, inputs, outputs):
@@ -152,6 +157,53 @@ class NoFeatureGradient(Good):
     def forward(self, x, graph):
         return self.linear(x.detach())
 
+class NoWayBack(torch.autograd.Function):
+    @staticmethod
+    def forward(context, weight):
+        return weight.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        raise RuntimeError("no way back")
+
+class BadBackward(Good):
+    def forward(self, x, edge_index, edge_weight):
+        if edge_weight.requires_grad:
+            edge_weight = NoWayBack.apply(edge_weight)
+        return self.linear(x) * edge_weight.sum()
+
+class FromMLP(MLP):
+    def __init__(self, inputs, outputs):
+        super().__init__(inputs, 8, outputs)
+
+    def forward(self, x, graph, noise=None):
+        return graph.num_edges * super().forward(x, noise=noise)
+
+class FromGCN(GCN):
+    def __init__(self, inputs, outputs):
+        super().__init__(inputs, 8, outputs)
+
+    def forward(self, x, graph, noise=None):
+        return -super().forward(x, graph, noise=noise)
+
+class FromDefence(GNNGuard):
+    def __init__(self, inputs, outputs):
+        super().__init__(inputs, 8, outputs)
+
+    def forward(self, x, graph, noise=None):
+        return -super().forward(x, graph, noise=noise)
+
+class InScript(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs)
+
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor):
+        return self.linear(x) * edge_index.shape[1]
+
+def scripted(inputs, outputs):
+    return torch.jit.script(InScript(inputs, outputs))
+
 class NoSizes(nn.Module):
     def __init__(self):
         super().__init__()
@@ -193,6 +245,7 @@ def test_a_module_that_cannot_be_imported_is_named(module, spec, message):
     [
         ("NoSizes", r"must be built as \(in, out channels\), got TypeError"),
         ("number", "must be a torch module, got int"),
+        ("scripted", "must be a module as it was written, got a scripted one"),
         ("Short", r"must give finite logits \(40, 3\), got \(5, 3\)"),
         ("NotANumber", r"must give finite logits \(40, 3\), got infinite ones or NaN"),
         ("Whole", r"must give finite logits \(40, 3\), got \(40, 3\) of torch.int64"),
@@ -257,6 +310,34 @@ def test_what_goes_wrong_on_an_attacked_graph_is_said_of_the_module(module, name
     )
     with pytest.raises(ValueError, match=f"^defence of_others:{name} {message}"):
         measure_robustness(TASK, plan)
+
+
+@pytest.mark.parametrize("protocol", ["evasion", "poisoning", "local"])
+def test_what_goes_wrong_in_its_gradient_is_said_of_the_module(module, protocol):
+    plan = RobustnessPlan(
+        (read_foreign("of_others:BadBackward"),),
+        rates=(0.1,),
+        seeds=(0,),
+        protocol=protocol,
+        training=TrainingPlan(epochs=2),
+        gradient=GradientSettings(block_size=100, epochs=3, fresh_epochs=2),
+        targets=2,
+    )
+    with pytest.raises(ValueError, match="BadBackward must hand back its gradient, got Runtime"):
+        measure_robustness(TASK, plan)
+
+
+def test_a_module_made_from_one_without_edges_is_attacked_all_the_same(module):
+    assert uses_graph(read_foreign("of_others:FromMLP").untrained(TASK, torch.Generator()))
+    assert not uses_graph(read_contestant("mlp", ModelSettings()).untrained(TASK, seeded(0)))
+
+
+@pytest.mark.parametrize("name", ["FromGCN", "FromDefence"])
+def test_a_module_made_from_ours_is_judged_by_its_own_forward(module, name):
+    model = read_foreign(f"of_others:{name}").untrained(TASK, seeded(0)).eval()
+    flips = FlipLists(torch.tensor([[0, 1], [2, 3]], dtype=torch.int32), torch.tensor([0, 0, 2]))
+    expected = one_by_one(model, TASK, flips)
+    assert torch.equal(predictor(model, TASK)(flips), expected)
 
 
 def test_what_a_module_prints_is_kept_out_of_the_answer(module, capsys):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,7 @@ from elasticgnn.robustness.plan import RobustnessPlan
 from elasticgnn.robustness.routes import gradient_routes, uses_graph
 from elasticgnn.robustness.store import Row, Rows
 
+Found = TypeVar("Found")
 Say = Callable[[str], None]
 UNAFFECTED = "no edges used"  # the route of a model that no flip can reach
 
@@ -107,6 +109,10 @@ class Contest:
         """The trained network of a source, None for none."""
         return gradient_routes(self.trained[source])[route] if source else None
 
+    def blamed(self, source: str) -> Callable[[Callable[[], Found]], Found]:
+        """How an attack through a model of this name is run, so that its errors name it."""
+        return next((each.blamed for each in self.plan.models if each.name == source), call)
+
     def generator(self, offset: int = 0) -> torch.Generator:
         """A generator of the seed, moved on by `offset`."""
         return torch.Generator().manual_seed(self.seed + offset)
@@ -153,6 +159,11 @@ class Contest:
             f"seed {empty.seed}, {empty.attack}: {empty.source} hands back no gradient of the "
             f"{of}; it is attacked by others' flips{' and by eva' * (of == 'edges')}"
         )
+
+
+def call(work: Callable[[], Found]) -> Found:
+    """What `work` gives."""
+    return work()
 
 
 def without_nodes(graph: Graph, nodes: Tensor) -> Graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -34,6 +34,7 @@ AT_PREDICTION = {
 DEFENCES = ("rung", "rung-root", "rung-l1", "jaccard", "gnnguard", "softmedian", "gprgnn")
 MEDIAN_CHANNELS = 16  # Soft-Median sorts every hidden channel of every neighbourhood
 
+Found = TypeVar("Found")
 Make = Callable[[NodeTask], nn.Module]
 Finish = Callable[[nn.Module], nn.Module]
 
@@ -75,6 +76,10 @@ class Contestant:
         generator = torch.Generator().manual_seed(seed)
         model = self.untrained(task, generator)
         return self.finished(self.fitted(model, task, split, plan, generator)).eval()
+
+    def blamed(self, work: Callable[[], Found]) -> Found:
+        """What an attack through the model finds."""
+        return work()
 
     def fitted(
         self,

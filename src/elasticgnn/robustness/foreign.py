@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from elasticgnn.nn import ModelSettings
-from elasticgnn.robustness.contestant import Contestant
+from elasticgnn.robustness.contestant import Contestant, Found
 from elasticgnn.training.loop.forward import forward_on
 
 if TYPE_CHECKING:
@@ -56,6 +56,16 @@ class ForeignContestant(Contestant):
         check_memory(spec, model, untouched, task, f"{rule}, got other logits after training")
         setattr(model, TRAINED, True)
         return model
+
+    def blamed(self, work: Callable[[], Found]) -> Found:
+        """What an attack through the module finds; where torch fails, the module is named."""
+        try:
+            return work()
+        except RuntimeError as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise DefenceError(
+                f"defence {self.name} must hand back its gradient, got {reason}"
+            ) from error
 
 
 def read_foreign(spec: str) -> Contestant:
@@ -101,6 +111,8 @@ def build(spec: str, kind: Any, task: NodeTask) -> nn.Module:
     model = attempt(spec, "must be built as (in, out channels)", lambda: kind(*sizes))
     if not isinstance(model, nn.Module):
         raise DefenceError(f"defence {spec} must be a torch module, got {type(model).__name__}")
+    if isinstance(model, torch.jit.ScriptModule):  # whose copies lose their signature
+        raise DefenceError(f"defence {spec} must be a module as it was written, got a scripted one")
     model.eval()
     watch(spec, model, (task.num_nodes, task.num_classes))
     before = task.features.clone() if isinstance(task.features, Tensor) else None
@@ -154,7 +166,9 @@ def watch(spec: str, model: nn.Module, shape: tuple[int, int]) -> None:
         check_logits(spec, logits, shape, finite=is_judged)
         return logits
 
-    model.__class__ = type(kind.__name__, (kind,), {"forward": forward})
+    # what a class of ours predicts on many graphs at once is not what one made from it does
+    changed = {"forward": forward, "predict_flipped": None}
+    model.__class__ = type(kind.__name__, (kind,), changed)
 
 
 def tensors(given: tuple[Any, ...], named: dict[str, Any]) -> list[Tensor]:

@@ -45,9 +45,12 @@ def poisoning_routes(each: Contestant, untrained: nn.Module) -> dict[str, nn.Mod
 
 
 def uses_graph(model: nn.Module) -> bool:
-    """Whether edges can change the model's outputs, as far as its settings tell."""
-    if isinstance(model, ElasticGNN):
+    """Whether edges can change the model's outputs, as far as its settings tell.
+
+    They say nothing of a module that is made from one of these classes.
+    """
+    if type(model) is ElasticGNN:
         return any(float(part) > 0 for part in model.penalty.strengths)
     if isinstance(model, ConfidenceGated):
         return model.threshold > 0 and uses_graph(model.model)
-    return not isinstance(model, MLP)
+    return type(model) is not MLP

@@ -2,8 +2,7 @@
 
 import time
 from dataclasses import replace
-
-from torch import nn
+from functools import partial
 
 from elasticgnn.attack import AttackBudget, Perturbation, attack
 from elasticgnn.attack.methods import SHARED_METHODS
@@ -17,7 +16,7 @@ from elasticgnn.robustness.other_kinds import flip_kind
 from elasticgnn.robustness.plan import SHIPPED, RobustnessPlan
 from elasticgnn.robustness.routes import poisoning_routes
 from elasticgnn.robustness.shipped_graphs import shipped_for
-from elasticgnn.robustness.store import OTHER_KINDS, Rows
+from elasticgnn.robustness.store import OTHER_KINDS, Row, Rows
 
 ATTACKER = 1000  # added to the seed of a poisoner's own network
 
@@ -59,8 +58,7 @@ def evade(contest: Contest) -> None:
                 continue
             for empty in contest.missing(rate, method):
                 _, began = contest.trained, time.process_time()
-                victim = contest.victim(empty.source, empty.route)
-                found = search(contest, method, rate, victim)
+                found = search(contest, method, rate, empty)
                 if found is None:
                     contest.put_none(empty)
                     continue
@@ -78,12 +76,11 @@ def transfer_shipped(contest: Contest, rate: float) -> None:
             contest.put(empty, len(found), began, contest.accuracies(changed))
 
 
-def search(
-    contest: Contest, method: str, rate: float, victim: nn.Module | None
-) -> Perturbation | None:
+def search(contest: Contest, method: str, rate: float, empty: Row) -> Perturbation | None:
     """The flips, or None where the model hands back no gradient."""
+    victim, blamed = contest.victim(empty.source, empty.route), contest.blamed(empty.source)
     try:
-        return contest.find(method, rate, victim)
+        return blamed(lambda: contest.find(method, rate, victim))
     except NoEdgeGradientError:
         return None
 
@@ -126,9 +123,8 @@ def poison_one(contest: Contest, method: str, rate: float, each: Contestant) -> 
             continue
         budget, draw = AttackBudget(rate=rate), contest.generator(ATTACKER)
         try:
-            found = attack(
-                contest.task, contest.split, budget, method, model, draw, settings=settings
-            )
+            searched = (contest.task, contest.split, budget, method, model, draw)
+            found = each.blamed(partial(attack, *searched, settings=settings))
         except NoEdgeGradientError:
             contest.put_none(empty)
             continue
@@ -161,9 +157,9 @@ def attack_locally(contest: Contest) -> None:
                 assert victim is not None  # `check_protocol` has refused attacks without one
                 model, began = contest.trained[empty.source], time.process_time()
                 given = contest.settings(method)
-                left, flips = attack_targets(
-                    contest.task, contest.nodes, rate, method, victim, model, given, contest.seed
-                )
+                task, nodes, seed = contest.task, contest.nodes, contest.seed
+                searched = (task, nodes, rate, method, victim, model, given, seed)
+                left, flips = contest.blamed(empty.source)(partial(attack_targets, *searched))
                 if left is None:
                     contest.put_none(empty)
                 else:
