@@ -101,3 +101,28 @@ def test_a_rate_is_rounded_down_to_flips_but_not_by_its_own_rounding(rate, edges
     pairs = torch.stack((torch.arange(edges), torch.arange(1, edges + 1)), dim=1)
     stored = Perturbation(pairs, graph.fingerprint, "random", seed=0)
     assert stored.count(graph, rate) == flips
+
+
+@pytest.mark.parametrize(
+    ("method", "targets", "message"),
+    [
+        ("dice", torch.tensor([3]), "targets must be given to .*prbcd.* only, got 'dice'"),
+        ("prbcd", torch.zeros(60, dtype=torch.bool), r"must be \(k,\) int64.*got torch.bool"),
+        ("prbcd", [3], r"must be \(k,\) int64.*got list"),
+        ("prbcd", torch.tensor([-1]), "must be nodes in 0..59"),
+        ("eva", torch.tensor([60]), "must be nodes in 0..59"),
+        ("eva", torch.tensor([3, 3]), "must be different nodes"),
+    ],
+)
+def test_targets_that_are_no_nodes_are_refused(method, targets, message):
+    task = planted_task()
+    with pytest.raises(ValueError, match=message):
+        attack(
+            task,
+            planted_split(task),
+            AttackBudget(edges=2),
+            method,
+            None,
+            seeded(0),
+            targets=targets,
+        )

@@ -192,3 +192,9 @@ def test_denoiser_gives_what_the_model_gives_on_the_denoised_graph(trained):
 def test_noise_that_certifies_nothing_is_refused(chances, message):
     with pytest.raises(ValueError, match=message):
         SparseNoise(*chances)
+
+
+@pytest.mark.parametrize("votes", [[3, 4], [[5.5, 1.5]], [[5, -1]], [[0, 0]]])
+def test_what_is_no_count_of_votes_is_refused(votes):
+    with pytest.raises(ValueError, match=r"votes must be \(n, classes\)"):
+        certify(np.array(votes), SparseNoise())

@@ -97,3 +97,16 @@ def test_no_two_of_ten_models_are_drawn_alike():
     (axis,) = draw_robustness(found).axes
     lines = [container.lines[0] for container in axis.containers]
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 10
+
+
+def test_clean_accuracies_alone_are_shown_too(tmp_path):
+    write_page([("cora", ROWS[:1])], tmp_path / "page.html")
+    cells = Cells()
+    cells.feed((tmp_path / "page.html").read_text())
+    assert cells.rows == [
+        ["model", "clean", "training, s"],
+        ["a", "90.0", "4.0"],
+        ["<b>", "80.0", "5.0"],
+    ]
+    (axis,) = draw_robustness(outcomes(ROWS[:1])).axes
+    assert axis.containers[0].lines[0].get_ydata().tolist() == [90]

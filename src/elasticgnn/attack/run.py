@@ -14,7 +14,7 @@ from elasticgnn.attack.evolution import AttackProblem, EvolutionSettings, evolve
 from elasticgnn.attack.grbcd import grbcd
 from elasticgnn.attack.many_graphs import predictor
 from elasticgnn.attack.meta import MetattackSettings, metattack
-from elasticgnn.attack.methods import METHODS
+from elasticgnn.attack.methods import METHODS, VICTIM_METHODS
 from elasticgnn.attack.perturbation import Perturbation, flat_settings
 from elasticgnn.attack.prbcd import prbcd
 from elasticgnn.attack.search import Flips, GradientSettings, Progress, Search
@@ -102,7 +102,7 @@ def attack(
         raise ValueError(f"method must be one of {METHODS}, got {method!r}")
     if generator is None:
         raise ValueError("generator must be a torch.Generator, got None")
-    chosen = check_settings(method, settings)
+    chosen, targets = check_settings(method, settings), check_targets(task, method, targets)
     if isinstance(chosen, MetattackSettings):
         return metattack(task, split, budget, chosen, generator, progress)
     seed, flips = generator.initial_seed(), budget.flips(task.graph)
@@ -128,6 +128,22 @@ def attack(
         split=split,
         task=task.name,
     )
+
+
+def check_targets(task: NodeTask, method: str, targets: Tensor | None) -> Tensor | None:
+    """The targets as they are: different nodes, for a method that aims at some."""
+    if targets is None:
+        return None
+    if method not in VICTIM_METHODS:
+        raise ValueError(f"targets must be given to {VICTIM_METHODS} only, got {method!r}")
+    if not isinstance(targets, Tensor) or targets.dtype != torch.int64 or targets.ndim != 1:
+        got = getattr(targets, "dtype", type(targets).__name__)
+        raise ValueError(f"targets must be (k,) int64, numbers of nodes, got {got}")
+    if bool(((targets < 0) | (targets >= task.num_nodes)).any()):
+        raise ValueError(f"targets must be nodes in 0..{task.num_nodes - 1}, got others")
+    if len(torch.unique(targets)) < len(targets):
+        raise ValueError("targets must be different nodes, got one twice")
+    return targets
 
 
 def check_settings(method: str, settings: Settings | None) -> Settings:

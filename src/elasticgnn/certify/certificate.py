@@ -81,8 +81,12 @@ def certify(
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be in (0, 1), got {alpha}")
+    if votes.ndim != 2 or votes.dtype.kind not in "iu":
+        raise ValueError(
+            f"votes must be (n, classes) whole numbers, got {votes.shape} {votes.dtype}"
+        )
     total, each = votes.sum(1), alpha / (2 * votes.shape[1])
-    if votes.ndim != 2 or bool((total < 1).any()):
+    if bool((votes < 0).any()) or bool((total < 1).any()):
         raise ValueError("votes must be (n, classes) with at least one vote per node, got none")
     low, high = clopper_pearson(votes, total[:, None], each)
     label, row = votes.argmax(1), np.arange(len(votes))

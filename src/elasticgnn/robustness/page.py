@@ -54,6 +54,8 @@ def section(name: str, rows: Sequence[Row]) -> str:
             if chosen:
                 kind = "all attacks on edges" if attack == "all" else attack
                 parts.append(f"<h3>{escape(kind)}, {mode}</h3>\n{by_rate(chosen, found)}")
+    if found and not attacks:
+        parts.append(f"<h3>no attack</h3>\n{clean_alone(found)}")
     cells = transfer_matrix(rows)
     for rate in sorted({cell.rate for cell in cells}):
         chosen_cells = [cell for cell in cells if cell.rate == rate]
@@ -90,6 +92,12 @@ def by_rate(chosen: Sequence[Outcome], found: Sequence[Outcome]) -> str:
         ]
         rows.append([model, *numbers])
     return html_table(["model", "clean", *percents(rates), "training, s", "attacks, s"], rows)
+
+
+def clean_alone(found: Sequence[Outcome]) -> str:
+    """A row per model where nothing goes through any of them."""
+    rows = [[one.model, percent_text(one), f"{one.seconds:.1f}"] for one in found]
+    return html_table(["model", "clean", "training, s"], rows)
 
 
 def by_source(cells: Sequence[Transfer]) -> str:

@@ -24,7 +24,8 @@ def draw_robustness(found: Sequence[Outcome], title: str = "", *, local: bool = 
     """
     edges = "flips (% of the degree)" if local else "edges flipped (%)"
     panels = list(dict.fromkeys(each.attack for each in found if each.mode == "worst"))
-    figure = new_figure(max(len(panels), 1), sharey=True)
+    panels = panels or ["no attack"]  # the clean accuracies alone
+    figure = new_figure(len(panels), sharey=True)
     models = list(dict.fromkeys(each.model for each in found))
     for axis, attack in zip(figure.axes, panels, strict=False):
         for number, model in enumerate(models):
