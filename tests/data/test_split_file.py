@@ -42,7 +42,7 @@ def test_every_form_says_the_same(task, tmp_path, name, text):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "id,split\n0,train\n9,test\n", "row 3, column 'id': the node must be in the graph"),
+        ("a.csv", "id,split\n0,train\n9,test\n", "the node must be in the graph, got '9'"),
         ("a.csv", "id,split\n0,train\n0,test\n", "each node must have one row"),
         ("a.csv", "id,day,hour\n0,1,2\n", "columns must be id and split, got 3 columns"),
         ("a.json", '{"train": [0], "test": [0]}', "must name each node once, got '0' twice"),

@@ -1,6 +1,7 @@
 """Tuning: the right family wins, what it is said to be worth is true, files keep it."""
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -245,3 +246,31 @@ def test_an_interrupted_comparison_goes_on(tmp_path, monkeypatch):
     assert "logistic regression" not in seen
     assert "label propagation" in {entry.family for entry in board.entries}
     assert not path.exists()
+
+
+def test_what_another_program_left_behind_is_refused_with_advice(tmp_path):
+    task, _ = made_up(useful_edges=True, useful_features=True, n=120)
+    path = tmp_path / "m.tuning"
+    path.write_text("not an archive")
+    with pytest.raises(ValueError, match=r"what this comparison left behind, .*\(delete it\)"):
+        tune(task, minutes=0.02, checkpoint=path)
+    assert path.read_text() == "not an archive"
+
+
+def test_the_interval_does_not_depend_on_how_much_was_proposed(monkeypatch):
+    """A comparison that goes on proposes less than one without an interruption."""
+    task, _ = made_up(useful_edges=False, useful_features=True, n=120)
+    monkeypatch.setattr("elasticgnn.training.tuning.search.first_candidates", lambda **_: [])
+    tuning = import_module("elasticgnn.training.tuning.tune")  # its name is that of a function, too
+    estimates = []
+    for draws in (0, 7):
+        search = tuning.search
+
+        def searched(evaluation, division, seconds, rng, *rest, draws=draws, search=search, **more):
+            rng.random(draws)
+            return search(evaluation, division, seconds, rng, *rest, **more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tuning, "search", searched)
+            estimates.append(tune(task, minutes=0.001).estimate)
+    assert estimates[0] == estimates[1]

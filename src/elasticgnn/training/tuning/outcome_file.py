@@ -44,8 +44,8 @@ class OutcomeFile:
 
     def read(self) -> list[Outcome]:
         """The outcomes of the file."""
-        arrays = read_arrays(self.path)
         try:
+            arrays = read_arrays(self.path)
             about = json.loads(str(arrays["about"]))
             if about["key"] != self.key:
                 raise ValueError("a comparison of other data or settings")

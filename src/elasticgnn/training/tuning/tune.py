@@ -71,7 +71,8 @@ def tune(
     together = worthwhile_ensemble(evaluation, ranked[0], division.folds, 30 * minutes)
     ranked = ranked if together is None else [together, *ranked[1:]]
     left = 60 * minutes - (time.perf_counter() - began)
-    holdout = Holdout(evaluation, division, left / 2, rng)
+    # draws that do not depend on how much was proposed, here or before an interruption
+    holdout = Holdout(evaluation, division, left / 2, np.random.default_rng(seed))
     board = conclude(task, preparation, ranked, holdout, began, max(left / 4, 30 * minutes))
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
