@@ -233,3 +233,10 @@ def test_inspect_grades_itself_on_known_flips(planted, model_file, attack_cli, t
     facts = json.loads(attack_cli(*words, "--attack", tmp_path / "flips.json").stdout)
     assert facts["inserted"] > 0
     assert 0.5 < facts["roc_area"] <= 1
+
+
+@pytest.mark.parametrize("method", ["eva", "prbcd"])
+def test_a_victim_without_edges_is_refused(method, planted, attack_cli):
+    words = ["--method", method, "--victim", "mlp", "--flips", "2"]
+    with pytest.raises(ValueError, match="victim must use the edges to be attacked"):
+        attack_cli("attack", *own_options(planted), *words)

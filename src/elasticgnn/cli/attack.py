@@ -85,6 +85,7 @@ def attack_command(
     from elasticgnn.attack.evaluation import fixed_or_drawn, trained_victim
     from elasticgnn.cli.attack_options import check_concerned, with_effort
     from elasticgnn.files import check_output
+    from elasticgnn.robustness.routes import uses_graph
 
     check_concerned(context, method)
     check_one_graph(context, edges)
@@ -103,6 +104,8 @@ def attack_command(
     model = known.model if known else None
     if known is None and has_victim(method):
         model = trained_victim(usual_settings(victim, edges), task, split, generator)
+    if model is not None and not uses_graph(model):
+        raise ValueError(f"victim must use the edges to be attacked by flips, got {victim}")
     budget = AttackBudget(rate=0.05 if rate is None and count is None else rate, edges=count)
     shown = progress_line(budget.flips(task.graph), shown=not as_json)
     searched = (task, split, budget, method, model, generator)
