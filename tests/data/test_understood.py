@@ -91,3 +91,24 @@ def test_parquet_cells_that_are_no_numbers_are_named(tmp_path):
         pandas.DataFrame({"id": ["p1", "p2", "p3", "p4"], "size": sizes}).to_parquet(path)
         with pytest.raises(ValueError, match=r"row 2, column 'size': a feature must be a finite"):
             read_task(paths["edges"], path)
+
+
+@pytest.mark.parametrize(
+    ("ends", "pair"),
+    [
+        ([("1", "2.0"), ("2", "3.0"), ("1.0", "3")], "'2.0' and '2'"),
+        ([("001", "2"), ("2", "1")], "'001' and '1'"),
+        ([("0", "000."), ("a", "b")], "'0' and '000.'"),
+        ([("01", "02"), ("02", "03")], None),
+        ([("1e3", "1000"), ("12e4", "a")], None),  # may be the digits of a name
+        ([("09007199254740993", "9007199254740992"), ("a", "b")], None),
+    ],
+)
+def test_ids_that_are_one_number_are_noted(tmp_path, ends, pair):
+    """pandas writes whole numbers with a point where one is missing: a triangle falls apart."""
+    rows = "".join(f"{a},{b}\n" for a, b in ends)
+    (tmp_path / "e.csv").write_text("source,target\n" + rows)
+    notes = read_task(tmp_path / "e.csv").notes
+    found = [note for note in notes if "one number" in note]
+    words = f"e.csv: ids {pair} are read as two nodes, though they are one number"
+    assert found == ([] if pair is None else [words])

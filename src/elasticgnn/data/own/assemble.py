@@ -17,6 +17,7 @@ from elasticgnn.data.own.spelling import (
     ROUNDED,
     look_alike,
     nothing_in_common,
+    one_number,
     otherwise_written,
     pair_in_words,
     written,
@@ -121,6 +122,10 @@ def id_notes(path: Path, ids: Ids) -> tuple[str, ...]:
     pair = look_alike(names)
     if pair:
         notes.append(f"{path.name}: ids {pair_in_words(pair)} are read as two nodes")
+    pair = one_number(names)
+    if pair:
+        same = "though they are one number"
+        notes.append(f"{path.name}: ids {pair_in_words(pair)} are read as two nodes, {same}")
     rounded = next(filter(ROUNDED.fullmatch, names), None)
     if rounded:
         doubt = "looks rounded by a spreadsheet: several nodes may have become one"

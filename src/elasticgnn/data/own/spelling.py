@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from elasticgnn.data.own.table import is_number, short
 
+WHOLE = re.compile(r"0*([0-9]+)(?:\.0*)?")  # 7, 007, 7.0
 ROUNDED = re.compile(r"\d([.,]\d+)?E\+\d{2,}")  # as spreadsheets write large numbers
 
 
@@ -31,6 +32,16 @@ def look_alike(texts: Iterable[str]) -> tuple[str, str] | None:
     for text in texts:
         other = seen.setdefault(folded(text), text)
         if other != text:
+            return other, text
+    return None
+
+
+def one_number(texts: Iterable[str]) -> tuple[str, str] | None:
+    """Two of the texts, which all differ, that are one whole number; None where there are none."""
+    seen: dict[str, str] = {}
+    for text in texts:
+        found = WHOLE.fullmatch(text)
+        if found and (other := seen.setdefault(found[1], text)) != text:
             return other, text
     return None
 
