@@ -118,3 +118,30 @@ def test_rows_of_an_archive_are_those_of_a_matrix_of_edges(tmp_path):
     assert task.features.flatten().tolist() == [0.0, 1.0, 2.0]
     assert task.labels.tolist() == [0, 1, 0]
     assert any("its rows are nodes 1, 2, 3, … of edges.mtx" in note for note in task.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("g.gml", "graph [ node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 value 2.5 ] ]"),
+        (
+            "g.json",
+            '{"nodes": [{"id": 1}, {"id": 2}], '
+            '"links": [{"source": 1, "target": 2, "id": 7, "key": 0, "value": 2.5}]}',
+        ),
+        (
+            "g.graphml",
+            '<graphml><key id="v" for="edge" attr.name="value" attr.type="double"/>'
+            '<graph edgedefault="undirected"><node id="1"/><node id="2"/>'
+            '<edge source="1" target="2"><data key="v">2.5</data></edge></graph></graphml>',
+        ),
+    ],
+)
+def test_attributes_of_edges_that_are_no_weight_are_noted(tmp_path, name, text):
+    """Many GML files call the weight `value`: left out with nothing said, all edges weigh 1."""
+    (tmp_path / name).write_text(text)
+    note = f"{name}: attributes of edges not used: 'value'"
+    assert note in read_task(tmp_path / name).notes
+    weighted = read_task(tmp_path / name, layout=TableLayout(weight="value"))
+    assert note not in weighted.notes
+    assert weighted.graph.weight.tolist() == [2.5]

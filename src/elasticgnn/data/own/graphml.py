@@ -11,7 +11,12 @@ import numpy as np
 
 from elasticgnn.data.own.attributes import check_attribute, no_features, node_labels
 from elasticgnn.data.own.ids import id_array
-from elasticgnn.data.own.layout import USUAL, TableLayout, unused_attributes
+from elasticgnn.data.own.layout import (
+    USUAL,
+    TableLayout,
+    unused_attributes,
+    unused_edge_attributes,
+)
 from elasticgnn.data.own.records import (
     EdgeRows,
     FeatureRows,
@@ -48,8 +53,9 @@ def read_graphml(
     labels = None
     if labelled:
         labels = node_labels(path, document.nodes, layout, target, named=False)
-    notes = unused_attributes(path, document.nodes.values(), numbers, labels)
-    return FileContent(replace(graphml_edges(document, path, layout), notes=notes), numbers, labels)
+    edges = graphml_edges(document, path, layout)
+    notes = (*edges.notes, *unused_attributes(path, document.nodes.values(), numbers, labels))
+    return FileContent(replace(edges, notes=notes), numbers, labels)
 
 
 def parse(path: Path) -> Document:
@@ -120,6 +126,7 @@ def graphml_edges(document: Document, path: Path, layout: TableLayout) -> EdgeRo
         weight if weighted else None,
         list(range(1, len(document.edges) + 1)),
         id_array(document.nodes),
+        unused_edge_attributes(path, (data for _, _, data in document.edges), layout),
     )
 
 

@@ -114,9 +114,22 @@ def unused_attributes(
     """
     used = {*((features.names or ()) if features else ()), labels.column if labels else "label"}
     used |= set((labels.extra or ()) if labels else ())
-    names = dict.fromkeys(name for data in nodes for name in data if name not in used)
-    if not names:
+    return not_used(path, "nodes", (name for data in nodes for name in data if name not in used))
+
+
+def unused_edge_attributes(
+    path: Path, edges: Iterable[Mapping[str, object]], layout: TableLayout
+) -> tuple[str, ...]:
+    """A note on attributes of a graph file's edges other than their weight and number."""
+    used = {layout.weight or "weight", "id", "key"}
+    return not_used(path, "edges", (name for data in edges for name in data if name not in used))
+
+
+def not_used(path: Path, of: str, names: Iterable[str]) -> tuple[str, ...]:
+    """A note on attributes that nobody asked for, the first few of them."""
+    different = list(dict.fromkeys(names))
+    if not different:
         return ()
-    listed = ", ".join(repr(short(name)) for name in list(names)[:5])
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return (f"{path.name}: attributes of nodes not used: {listed}{more}",)
+    listed = ", ".join(repr(short(name)) for name in different[:5])
+    more = f" and {len(different) - 5} more" if len(different) > 5 else ""
+    return (f"{path.name}: attributes of {of} not used: {listed}{more}",)

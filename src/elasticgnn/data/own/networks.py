@@ -12,7 +12,12 @@ import numpy as np
 
 from elasticgnn.data.own.attributes import check_attribute, no_features, node_labels
 from elasticgnn.data.own.ids import id_array
-from elasticgnn.data.own.layout import USUAL, TableLayout, unused_attributes
+from elasticgnn.data.own.layout import (
+    USUAL,
+    TableLayout,
+    unused_attributes,
+    unused_edge_attributes,
+)
 from elasticgnn.data.own.matrix_market import read_matrix
 from elasticgnn.data.own.records import (
     EdgeRows,
@@ -47,8 +52,9 @@ def read_network(
     nodes = by_name(graph, path)
     numbers = node_numbers(nodes, path, layout)
     labels = node_labels(path, nodes, layout, target) if labelled else None
-    notes = unused_attributes(path, nodes.values(), numbers, labels)
-    return FileContent(replace(network_edges(graph, path, layout), notes=notes), numbers, labels)
+    edges = network_edges(graph, path, layout)
+    notes = (*edges.notes, *unused_attributes(path, nodes.values(), numbers, labels))
+    return FileContent(replace(edges, notes=notes), numbers, labels)
 
 
 def by_name(graph: Any, path: Path) -> dict[str, dict[str, Any]]:
@@ -121,7 +127,8 @@ def network_edges(graph: Any, path: Path, layout: TableLayout) -> EdgeRows:
     source, target = (id_array(cell_text(row[end]) for row in rows) for end in (0, 1))
     nodes = id_array(cell_text(node) for node in graph.nodes)
     line = list(range(1, len(rows) + 1))
-    return EdgeRows(path, source, target, checked(np.array(weights), path), line, nodes)
+    notes = unused_edge_attributes(path, (data for _, _, data in rows), layout)
+    return EdgeRows(path, source, target, checked(np.array(weights), path), line, nodes, notes)
 
 
 def checked(weight: Any, path: Path) -> Any:
