@@ -16,6 +16,8 @@ ERRORS: tuple[Metric, ...] = ("logloss", "mae", "rmse")  # stored with a minus: 
 METRICS: tuple[Metric, ...] = (*SHARES, "logloss")  # of class probabilities
 NUMBER_METRICS: tuple[Metric, ...] = ("r2", "mae", "rmse")
 EVEN: tuple[Metric, ...] = ("balanced", "f1")  # every class counts the same, however rare
+# those that nodes of one class, or number, leave undefined, and what auto takes instead
+INSTEAD: dict[Metric, Metric] = {"auc": "logloss", "r2": "mae"}
 UNBALANCED = 0.3  # a smaller share of the rarer of two classes makes AUC the measure
 Array = NDArray[Any]
 

@@ -17,13 +17,10 @@ from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import RANDOM, Division, divide, varies
 from elasticgnn.training.tuning.holdout import Holdout
 from elasticgnn.training.tuning.leaderboard import Leaderboard
-from elasticgnn.training.tuning.metrics import Metric, choose_metric, choose_number_metric
+from elasticgnn.training.tuning.metrics import INSTEAD, Metric, choose_metric, choose_number_metric
 from elasticgnn.training.tuning.outcome_file import OutcomeFile
 from elasticgnn.training.tuning.search import Progress, search
 from elasticgnn.training.tuning.splitting import Splitting
-
-# measures that nodes of one class, or number, leave undefined, and what auto takes instead
-INSTEAD: dict[Metric, Metric] = {"auc": "logloss", "r2": "mae"}
 
 
 def tune(
