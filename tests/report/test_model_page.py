@@ -284,3 +284,17 @@ def test_the_same_findings_give_the_same_page_and_picture(findings):
     near = np.hypot(*(place[tail] - place[head]).T).mean()
     far = np.hypot(*(place - np.roll(place, 31, 0)).T).mean()
     assert near < 0.7 * far
+
+
+def test_long_class_names_leave_the_confusion_matrix_its_size(page):
+    """One of 300 letters made the table thousands of pixels tall."""
+    long = "😀" + 299 * "x"
+    made = f"confusion({{evidence: {{confusion: [[3, 1], [0, 2]]}}, classes: ['{long}', 'b']}})"
+    heads = page.evaluate(f"[...{made}.querySelectorAll('th')].map((head) => head.textContent)")
+    assert heads == ["", f"😀{22 * 'x'}…", "b", f"😀{22 * 'x'}…", "b"]
+    hovered = page.evaluate(f"{made}.querySelector('tbody th').title")
+    assert hovered == long
+    chip = page.evaluate(
+        f"(({{title, textContent}}) => [title, textContent])(chip({{classes: ['{long}']}}, 0))"
+    )
+    assert chip == [long, f"😀{22 * 'x'}…"]

@@ -70,7 +70,8 @@ function edgesSection(data, graph, open) {
 /** A class or a number beside its colour. */
 function chip(graph, output) {
   const colour = graph.numbers ? scaleColour(VALUE, graph.height(output)) : classColour(output);
-  return element("span", { class: "chip" }, element("i", { style: `background:${colour}` }), graph.numbers ? number(output, graph.numbers.spread) : graph.classes[output]);
+  const [name, text] = graph.numbers ? [null, number(output, graph.numbers.spread)] : [graph.classes[output], shortName(graph.classes[output])];
+  return element("span", { class: "chip", title: name }, element("i", { style: `background:${colour}` }), text);
 }
 
 /** Hands rows of values to the user as a CSV file. */

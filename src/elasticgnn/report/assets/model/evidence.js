@@ -109,7 +109,7 @@ function trainedOn({ about, classes, evidence, numbers }) {
       ["predicted for all nodes", `${number(numbers.low, numbers.spread)} to ${number(numbers.high, numbers.spread)}`]);
   }
   const total = numbers ? 0 : about.known.reduce((sum, count) => sum + count, 0);
-  const counts = classes.map((name, k) => row(name, thousands(about.known[k] || 0), total ? percent((about.known[k] || 0) / total) : "–", thousands(about.predicted[k])));
+  const counts = classes.map((name, k) => row(shortName(name), thousands(about.known[k] || 0), total ? percent((about.known[k] || 0) / total) : "–", thousands(about.predicted[k])));
   return section("data", "What it was trained on",
     evidence.how ? note(`Measured ${evidence.how}.`) : null,
     element("dl", {}, ...rows.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])),
@@ -140,6 +140,12 @@ function intervalBar(value, { leaderboard: entries, metric }) {
     svg("circle", { cx: x(value.value), cy: 7, r: 4, class: "dot" }));
 }
 
+/** A name as the head of a row or column has room for it. */
+function shortName(name) {
+  const signs = Array.from(name);
+  return signs.length > 24 ? `${signs.slice(0, 23).join("")}…` : name;
+}
+
 function confusion({ evidence, classes }) {
   const { confusion: counts } = evidence;
   const rows = counts.map((line, k) => {
@@ -152,10 +158,10 @@ function confusion({ evidence, classes }) {
         style: count ? `background:color-mix(in srgb, var(${tone}) ${strength}, transparent)` : "" },
       element("span", { class: share > 0.55 ? "strong" : "" }, String(count)));
     });
-    return element("tr", {}, element("th", { scope: "row" }, classes[k]), ...cells);
+    return element("tr", {}, element("th", { scope: "row", title: classes[k] }, shortName(classes[k])), ...cells);
   });
   return element("div", {}, element("h3", {}, "Confusion matrix"), note("Rows: the true class. Columns: what the model says."),
-    table(["", ...classes], rows, classes.length > 3 ? "confusion many" : "confusion"));
+    table(["", ...classes.map(shortName)], rows, classes.length > 3 ? "confusion many" : "confusion"));
 }
 
 /** Confidence against accuracy; on the diagonal probabilities are true. */
@@ -187,7 +193,7 @@ function classTable({ evidence }) {
     const predicted = evidence.confusion.some((cells) => cells[k] > 0);
     const precision = part.nodes || predicted ? percent(part.precision) : "–"; // nothing to be right about
     const others = part.nodes ? [percent(part.recall), percent(part.f1)] : ["–", "–"];
-    return row(part.class, precision, ...others, thousands(part.nodes));
+    return row(shortName(part.class), precision, ...others, thousands(part.nodes));
   });
   const measures = Object.entries(evidence.measures || {}).filter(([, value]) => value !== null)
     .map(([name, value]) => `${name.replace("_", " ")} ${name === "log_loss" ? value.toFixed(3) : percent(value)}`).join(", ");
