@@ -96,7 +96,9 @@ def test_full_graph_has_nothing_left_to_insert():
         ({"rate": 0.1, "edges": 3}, "budget must be one of rate or edges"),
         ({"rate": -0.1}, "rate must be a number >= 0"),
         ({"rate": float("nan")}, "rate must be a number >= 0"),
-        ({"edges": -1}, "edges must be >= 0"),
+        ({"edges": -1}, "edges must be a whole number >= 0"),
+        ({"edges": 2.5}, "edges must be a whole number >= 0, got 2.5"),
+        ({"rate": "0.1"}, "rate must be a number >= 0, got '0.1'"),
     ],
 )
 def test_bad_budgets_are_refused(arguments, message):

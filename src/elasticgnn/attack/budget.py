@@ -24,10 +24,10 @@ class AttackBudget:
     def __post_init__(self) -> None:
         if (self.rate is None) == (self.edges is None):
             raise ValueError(f"budget must be one of rate or edges, got {self.rate}, {self.edges}")
-        if self.rate is not None and not (math.isfinite(self.rate) and self.rate >= 0):
-            raise ValueError(f"rate must be a number >= 0, got {self.rate}")
-        if self.edges is not None and self.edges < 0:
-            raise ValueError(f"edges must be >= 0, got {self.edges}")
+        if self.rate is not None and not is_share(self.rate):
+            raise ValueError(f"rate must be a number >= 0, got {self.rate!r}")
+        if self.edges is not None and not (isinstance(self.edges, int) and self.edges >= 0):
+            raise ValueError(f"edges must be a whole number >= 0, got {self.edges!r}")
 
     def flips(self, graph: Graph) -> int:
         """The number of flips allowed on this graph."""
@@ -35,3 +35,8 @@ class AttackBudget:
             return self.edges
         # 1e-9: 0.15 * 5000 must be 750 whatever the rounding of the product
         return math.floor((self.rate or 0.0) * graph.num_edges + 1e-9)
+
+
+def is_share(rate: float) -> bool:
+    """Whether it is a number that may be a share of the edges."""
+    return isinstance(rate, int | float) and math.isfinite(rate) and rate >= 0
