@@ -106,6 +106,11 @@ def test_bad_budgets_are_refused(arguments, message):
         AttackBudget(**arguments)
 
 
+def test_a_budget_may_be_a_number_of_numpy():
+    assert AttackBudget(edges=np.int64(3)).edges == 3
+    assert AttackBudget(rate=np.float32(0.5)).rate == 0.5
+
+
 def test_unknown_method_is_refused(task):
     with pytest.raises(ValueError, match="method must be one of"):
         attack(task, planted_split(task), AttackBudget(edges=1), "other", None, seeded(0))

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 from elasticgnn.graph import Graph
 
@@ -26,7 +27,7 @@ class AttackBudget:
             raise ValueError(f"budget must be one of rate or edges, got {self.rate}, {self.edges}")
         if self.rate is not None and not is_share(self.rate):
             raise ValueError(f"rate must be a number >= 0, got {self.rate!r}")
-        if self.edges is not None and not (isinstance(self.edges, int) and self.edges >= 0):
+        if self.edges is not None and not is_count(self.edges):
             raise ValueError(f"edges must be a whole number >= 0, got {self.edges!r}")
 
     def flips(self, graph: Graph) -> int:
@@ -37,6 +38,11 @@ class AttackBudget:
         return math.floor((self.rate or 0.0) * graph.num_edges + 1e-9)
 
 
-def is_share(rate: float) -> bool:
+def is_share(rate: object) -> bool:
     """Whether it is a number that may be a share of the edges."""
-    return isinstance(rate, int | float) and math.isfinite(rate) and rate >= 0
+    return isinstance(rate, Real) and math.isfinite(rate) and float(rate) >= 0
+
+
+def is_count(edges: object) -> bool:
+    """Whether it is a whole number that may be one of edges, numpy's included."""
+    return isinstance(edges, Integral) and int(edges) >= 0
