@@ -119,7 +119,7 @@ def test_ids_that_are_written_otherwise_throughout_are_shown_both(tmp_path, file
 def test_a_sheet_of_one_column_is_not_said_to_lack_commas(tmp_path):
     path = tmp_path / "edges.xlsx"
     pandas.DataFrame({"exported": ["2024", "2025"]}).to_excel(path, index=False)
-    with pytest.raises(ValueError, match=r"row 1: columns must be two or more in the first sheet"):
+    with pytest.raises(ValueError, match=r"row 1: columns must be two or more in the sheet, got"):
         read_task(path)
 
 

@@ -44,7 +44,7 @@ def read_table(path: Path) -> "pd.DataFrame":
 
 
 def sheet_frame(path: Path) -> "pd.DataFrame":
-    """The first sheet of a workbook; a column of numbers is one of numbers."""
+    """The first filled sheet of a workbook; a column of numbers is one of numbers."""
     with optional_imports():
         from pandas.io.parsers import TextParser
 

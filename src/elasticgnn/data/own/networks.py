@@ -77,7 +77,7 @@ def read_networkx(path: Path, kind: str) -> Any:
             return networkx.read_gexf(path)
         if kind == ".gml":
             return with_names(networkx.read_gml(path, label="id"))
-        content = json.loads(path.read_text("utf-8-sig"))
+        content = json.loads(path.read_bytes())
         edges = "edges" if "edges" in content else "links"
         graph = networkx.node_link_graph(content, edges=edges)
         listed = networkx.node_link_graph({**content, edges: []}, edges=edges)

@@ -1,8 +1,10 @@
-"""The first sheet of an Excel workbook as rows of cells."""
+"""The first filled sheet of an Excel workbook as rows of cells."""
 
 from __future__ import annotations
 
+import re
 import zipfile
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
 from pathlib import Path
@@ -15,6 +17,8 @@ from elasticgnn.extras import optional_imports
 SHEETS = (".xlsx", ".xlsm")
 MOST_ROWS = 1 << 20  # of Excel itself
 FREE_CELLS = 2_000_000  # of a table, whatever the size of its file
+FORMULA = re.compile(rb"<c ([^>]*)><f[^>]*(?:/>|>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>")
+PLACE = re.compile(rb'r="([A-Z]+[0-9]+)"')
 FREELY_UNPACKED = 40 << 20  # bytes of XML, which become three times as much in memory
 
 
@@ -32,16 +36,69 @@ def read_cells(path: Path) -> tuple[list[list[Any]], list[int], tuple[str, ...]]
     try:
         check_unpacked(path)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        rows, line = filled_rows(book.worksheets[0], max(FREE_CELLS, path.stat().st_size))
+        found = first_filled(path, book.worksheets)
         names = book.sheetnames
         book.close()
     except (*DAMAGE, AttributeError) as error:
         reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
         raise ValueError(f"{path} must be an Excel workbook, got: {reason}") from None
-    if not rows:
-        raise ValueError(f"{path} must have rows, got an empty sheet {names[0]!r}")
-    others = f"{path.name}: only the first of {len(names)} sheets is read, {names[0]!r}"
-    return rows, line, (others,) if len(names) > 1 else ()
+    if found.uncomputed:
+        raise ValueError(
+            f"{path}, sheet {found.name!r}, cell {found.uncomputed}: a formula without its value, "
+            "as of a program that does not calculate (save it in Excel or LibreOffice first)"
+        )
+    if not found.rows:
+        several = f"only empty sheets {', '.join(map(repr, names[:5]))}"
+        what = several if len(names) > 1 else f"an empty sheet {names[0]!r}"
+        raise ValueError(f"{path} must have rows, got {what}")
+    return found.rows, found.line, sheet_notes(path, found.name, names)
+
+
+def sheet_notes(path: Path, name: str, names: list[str]) -> tuple[str, ...]:
+    """Which one of several sheets is read."""
+    if len(names) == 1:
+        return ()
+    if name == names[0]:
+        return (f"{path.name}: only the first of {len(names)} sheets is read, {name!r}",)
+    return (f"{path.name}: sheet {name!r} is read, the first of {len(names)} that has cells",)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Rows that are not blank with their numbers; a cell whose formula has no value, if any."""
+
+    name: str
+    rows: list[list[Any]]
+    line: list[int]
+    uncomputed: str
+
+
+def first_filled(path: Path, sheets: list[Any]) -> Sheet:
+    """The first sheet with cells, or with formulas that would give some; else the last one."""
+    most = max(FREE_CELLS, path.stat().st_size)
+    found = Sheet("", [], [], "")
+    for sheet in sheets:
+        rows, line = filled_rows(sheet, most)
+        has_blanks = not rows or any(None in row for row in rows)
+        found = Sheet(sheet.title, rows, line, uncomputed(path, sheet) if has_blanks else "")
+        if found.rows or found.uncomputed:
+            break
+    return found
+
+
+def uncomputed(path: Path, sheet: Any) -> str:
+    """A cell with a formula and no value, as programs write it that do not calculate; else "".
+
+    Where Excel has computed an empty text, the cell is one of text.
+    """
+    part = getattr(sheet, "_worksheet_path", None)
+    if part is None:
+        return ""
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read(part)
+    cells = (cell[1] for cell in FORMULA.finditer(content))
+    place = next((PLACE.search(cell) for cell in cells if b't="str"' not in cell), None)
+    return "" if place is None else place[1].decode()
 
 
 def check_unpacked(path: Path) -> None:

@@ -71,7 +71,7 @@ def read_parts(path: Path, layout: TableLayout) -> LabelRows:
 def read_lists(path: Path) -> LabelRows:
     """The lists of ids in a JSON object, by their part."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_bytes())  # UTF-8, 16 or 32, with and without a mark
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} must be JSON, got: {short(str(error))}") from None
     if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()):

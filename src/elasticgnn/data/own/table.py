@@ -157,7 +157,7 @@ def check_widths(
     if expected == 1:
         names = {",": "separated by commas", "\t": "separated by tabs"}
         names[";"] = "separated by semicolons"
-        rule = names[delimiter] if delimiter else "two or more in the first sheet"
+        rule = names[delimiter] if delimiter else "two or more in the sheet"
         raise ValueError(
             f"{path}, row {line[0]}: columns must be {rule}, got one column {short(rows[0][0])!r}"
         )

@@ -6,7 +6,7 @@ import gzip
 import re
 import zipfile
 from codecs import BOM_UTF8 as BOM_UTF8
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +21,7 @@ WHITE = frozenset(b"\t\n\r\f\v")
 OF_MACS = "__MACOSX/"  # where Macs keep what no other system wants to know of a file
 POINTED = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 EXCEL_SIGN = re.compile(r"sep=[;,\t]", re.IGNORECASE)  # a first line that tells Excel the delimiter
+LOOKED_AT = 4096  # bytes, or letters, by which text is told from other content
 QUOTED = re.compile(r'"[^"]*"')
 BETWEEN_DIGITS = re.compile(r"(?<=\d),(?=\d)")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
@@ -71,24 +72,51 @@ def unpacked(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 def read_text(path: Path, encoding: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """The text in `encoding`, and notes; without one in UTF-8, in UTF-16 where the file begins
-    with its mark, or else in Windows-1252, the extended Latin-1 of spreadsheets."""
+    """The text in `encoding`, and notes; without one in UTF-8, in UTF-16 or UTF-32 where the file
+    begins with its mark, in UTF-16 without a mark where every byte speaks for it, or else in
+    Windows-1252, the extended Latin-1 of spreadsheets."""
     content = read_bytes(path)
     if encoding is not None:
         return decoded(path, content, encoding), ()
+    if content.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):  # the first begins with that of UTF-16
+        return content.decode("utf-32", errors="replace"), ()
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return content.decode("utf-16", errors="replace"), ()
     if b"\0" in content:
-        raise ValueError(f"{path} must be a text file, got binary content")
+        return text_of_pairs(path, content)
     try:
         return content.decode("utf-8-sig"), ()
     except UnicodeDecodeError as error:
-        if any(byte < 32 and byte not in WHITE for byte in content[:4096]):
-            raise ValueError(f"{path} must be a text file, got binary content") from None
+        if any(byte < 32 and byte not in WHITE for byte in content[:LOOKED_AT]):
+            raise binary(path) from None
         row = content[: error.start].count(b"\n") + 1
         text = decoded(path, content, "cp1252")
     note = f"{path.name}: row {row} is not UTF-8; read as Windows-1252 (--encoding names another)"
     return text, (note,)
+
+
+def text_of_pairs(path: Path, content: bytes) -> tuple[str, tuple[str, ...]]:
+    """UTF-16 without its mark, with a note; refuses what else has zeros among its bytes."""
+    first, second = content[:LOOKED_AT:2], content[1:LOOKED_AT:2]
+    encoding = "utf-16-le" if 0 in second else "utf-16-be"
+    letters, zeros = (first, second) if encoding == "utf-16-le" else (second, first)
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        raise binary(path) from None
+    is_plain = "".join(text[:LOOKED_AT].split()).isprintable()
+    if 0 in letters or 2 * zeros.count(0) < len(zeros) or not is_plain:
+        raise binary(path)
+    note = f"{path.name}: read as {encoding.upper()} (--encoding names another)"
+    return text, (note,)
+
+
+def binary(path: Path) -> ValueError:
+    """That the content is no text in an encoding that can be told by its bytes."""
+    return ValueError(
+        f"{path} must be a text file, got binary content (--encoding names an unusual encoding, "
+        "such as utf-16-le)"
+    )
 
 
 def decoded(path: Path, content: bytes, encoding: str) -> str:
