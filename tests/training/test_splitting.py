@@ -13,7 +13,7 @@ from elasticgnn.training.splits.own import own_splits
 from elasticgnn.training.tuning.calibration import cooled, fit_calibration
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.metrics import calibration_error
-from elasticgnn.training.tuning.splitting import cuts_in_time, with_untaught
+from elasticgnn.training.tuning.splitting import cuts_in_time, with_split_notes, with_untaught
 from elasticgnn.training.tuning.tune import defined_metric
 
 
@@ -47,6 +47,30 @@ def test_a_class_that_is_only_tested_is_said(mark, notes):
     task = with_untaught(marked(part=part), Splitting(parts="part"))
     assert len(task.notes) == notes
     assert all("of class 'b' are to test" in note for note in task.notes)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("FAM1", "'fam1' and 'FAM1' are read as two groups"),
+        (" fam1 ", "'fam1' and ' fam1 ' are read as two groups"),
+        ("fam\u200b1", r"'fam1' and 'fam\u200b1' are read as two groups"),
+        ("fam2", ""),
+    ],
+)
+def test_groups_that_look_alike_are_said(other, said):
+    task = marked(family=["fam1", other, *(f"f{k}" for k in range(98))])
+    notes = with_split_notes(task, Splitting(groups="family")).notes
+    assert notes == ((f"column 'family': groups {said}",) if said else ())
+    assert not with_split_notes(task, Splitting(parts=None)).notes
+
+
+def test_groups_of_one_number_are_said():
+    task = marked(family=["7", "7.0", *(str(k) for k in range(10, 108))])
+    (note,) = with_split_notes(task, Splitting(groups="family")).notes
+    assert note == (
+        "column 'family': groups '7' and '7.0' are read as two groups, though they are one number"
+    )
 
 
 def test_groups_stay_together():

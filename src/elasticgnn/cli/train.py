@@ -173,10 +173,10 @@ def split_and_attacked(
 ) -> NodeTask:
     """The task with the parts of a split file and the flips of an attack, if they are given."""
     from elasticgnn.data.own.split_file import with_split_file
-    from elasticgnn.training.tuning.splitting import with_untaught
+    from elasticgnn.training.tuning.splitting import with_split_notes
 
     task = task if split is None else with_split_file(task, split, layout)
-    return with_untaught(attacked(task, attack), splitting)
+    return with_split_notes(attacked(task, attack), splitting)
 
 
 def choose_splits(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elasticgnn.data import NodeTask
+from elasticgnn.data.own.spelling import look_alike, one_number, pair_in_words
 from elasticgnn.data.own.table import is_missing
 
 Array = NDArray[np.int64]
@@ -96,6 +97,21 @@ def with_untaught(task: NodeTask, splitting: Splitting) -> NodeTask:
     names = ", ".join(repr(task.class_names[label]) for label in absent[:5])
     note = f"WARNING: all known nodes of class {names} are to test: no model can learn to say it"
     return replace(task, notes=(*task.notes, note))
+
+
+def with_split_notes(task: NodeTask, splitting: Splitting) -> NodeTask:
+    """The task with notes on what its columns for splits may not have meant."""
+    if splitting.groups is None:
+        return with_untaught(task, splitting)
+    names = dict.fromkeys(texts_of(task, splitting.groups, task.labelled.numpy()))
+    where = f"column {splitting.groups!r}: groups"
+    notes = []
+    if pair := look_alike(names):
+        notes.append(f"{where} {pair_in_words(pair)} are read as two groups")
+    if pair := one_number(names):
+        same = "though they are one number"
+        notes.append(f"{where} {pair_in_words(pair)} are read as two groups, {same}")
+    return replace(task, notes=(*task.notes, *notes))
 
 
 def group_parts(groups: Sequence[str], parts: int, rng: np.random.Generator) -> Array:
