@@ -83,7 +83,7 @@ def read_for(
             raise ValueError(f"--data-root must go with the name of a data set, got {name!r}")
         target: Target = "class" if trained.unit is None else "number"
         layout = replace(layout, features=trained.feature_columns)
-        return read_task(Path(name), features, labels, target=target, layout=layout)
+        return read_task(Path(name), features, labels, target=target, layout=layout, to_learn=False)
     if features is not None or labels is not None:
         raise ValueError(f"--features and --labels must come with a file of edges, got {name!r}")
     refuse_layout(layout, name)

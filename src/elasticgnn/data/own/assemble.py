@@ -46,6 +46,8 @@ def assemble(
     features: FeatureRows | None,
     labels: LabelRows | None,
     target: Target = "class",
+    *,
+    to_learn: bool = True,
 ) -> NodeTask:
     """The task of the three, nodes in the order of the features, or of first mention."""
     place = IdIndex(node_order(edges, features))
@@ -66,21 +68,27 @@ def assemble(
     if labels is None:
         return task
     listed_in = edges.path if features is None else features.path
-    return with_target(task, labels, place, listed_in, target)
+    return with_target(task, labels, place, listed_in, target, fewest=2 if to_learn else 1)
 
 
 def with_target(
-    task: NodeTask, labels: LabelRows, place: IdIndex, node_path: Path, target: Target
+    task: NodeTask,
+    labels: LabelRows,
+    place: IdIndex,
+    node_path: Path,
+    target: Target,
+    *,
+    fewest: int,
 ) -> NodeTask:
-    """The task with what is known of its nodes: classes, or numbers."""
+    """The task with what is known of its nodes: so many different classes, or numbers, or more."""
     further = label_columns(labels, place, node_path)
     labels = without_unknown(labels)
     if target == "number":
-        values = number_values(labels, place, node_path)
+        values = number_values(labels, place, node_path, fewest)
         notes = (*task.notes, *number_notes(labels, values))
         return replace(task, values=values, notes=notes, label_columns=further)
     labels = one_spelling(labels)
-    names, numbers = number_classes(labels, place, node_path)
+    names, numbers = number_classes(labels, place, node_path, fewest)
     task = replace(task, class_names=names, labels=numbers, label_columns=further)
     return replace(task, notes=(*task.notes, *label_notes(labels, names), *leaking_columns(task)))
 

@@ -34,6 +34,7 @@ def read_task(
     *,
     target: Target = "class",
     layout: TableLayout = USUAL,
+    to_learn: bool = True,
 ) -> NodeTask:
     """The task that the files describe; each row of `edges` is one undirected edge.
 
@@ -41,9 +42,10 @@ def read_task(
     .npz; for edges also .graphml, .gexf, .gml, .json (node-link) and .mtx (Matrix Market). Node
     ids are whole numbers or any text. The nodes are those of the feature file, or else those of
     the edges. Labels may be missing; target: whether they name classes, or are numbers to be
-    predicted. Words among the features become columns of 0 and 1, missing numbers the median.
-    Without features, stand-ins are made from the graph. `notes` says what was done. Whatever does
-    not fit together is a ValueError naming file, row and column.
+    predicted; to_learn: whether they are to teach a model, which takes two different ones. Words
+    among the features become columns of 0 and 1, missing numbers the median. Without features,
+    stand-ins are made from the graph. `notes` says what was done. Whatever does not fit together
+    is a ValueError naming file, row and column.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -66,7 +68,7 @@ def read_task(
     if Path(edges).suffix.lower() == ".mtx":
         feature_rows = feature_rows and counted_from_one(feature_rows, content.edges)
         label_rows = label_rows and counted_from_one(label_rows, content.edges)
-    return assemble(content.edges, feature_rows, label_rows, target)
+    return assemble(content.edges, feature_rows, label_rows, target, to_learn=to_learn)
 
 
 def refuse_unused(

@@ -32,7 +32,7 @@ UNKNOWN = frozenset({"unknown", "unlabeled", "unlabelled", "undefined", "missing
 MANY_CLASSES = 20  # more are checked for being numbers or ids
 
 
-def number_values(labels: LabelRows, place: IdIndex, node_path: Path) -> Tensor:
+def number_values(labels: LabelRows, place: IdIndex, node_path: Path, fewest: int = 2) -> Tensor:
     """Each node's number (n,) float64, NaN where it is unknown."""
     values = torch.full((len(place),), torch.nan, dtype=torch.float64)
     nodes = labelled_nodes(labels, place, node_path)
@@ -47,10 +47,11 @@ def number_values(labels: LabelRows, place: IdIndex, node_path: Path) -> Tensor:
             f"got {short(str(labels.names[row]))!r}"
         )
     values[torch.from_numpy(nodes)] = torch.from_numpy(numbers)
-    if len(np.unique(numbers[known])) < 2:
+    count = len(np.unique(numbers[known]))
+    if count < fewest:
+        what = "1 number" if fewest == 1 else f"{fewest} different numbers"
         raise ValueError(
-            f"{labels.path}, column {labels.column}: must hold at least 2 different numbers, "
-            f"got {len(np.unique(numbers[known]))}"
+            f"{labels.path}, column {labels.column}: must hold at least {what}, got {count}"
         )
     return values
 
@@ -103,7 +104,7 @@ def number_notes(labels: LabelRows, values: Tensor) -> tuple[str, ...]:
 
 
 def number_classes(
-    labels: LabelRows | None, place: IdIndex, node_path: Path
+    labels: LabelRows | None, place: IdIndex, node_path: Path, fewest: int = 2
 ) -> tuple[tuple[str, ...], Tensor]:
     """Class names, numbers before words, and each node's class number or -1."""
     numbers = torch.full((len(place),), -1, dtype=torch.int64)
@@ -111,10 +112,11 @@ def number_classes(
         return (), numbers
     nodes = labelled_nodes(labels, place, node_path)
     names = tuple(sorted({name for name in labels.names if name is not None}, key=natural))
-    if len(names) < 2:
+    if len(names) < fewest:
         found = f"only {short(names[0])!r}" if names else "none"
+        what = "1 class" if fewest == 1 else f"{fewest} classes"
         raise ValueError(
-            f"{labels.path}, column {labels.column}: must name at least 2 classes, got {found}"
+            f"{labels.path}, column {labels.column}: must name at least {what}, got {found}"
         )
     check_repeated(labels, names)
     number: dict[str | None, int] = {name: position for position, name in enumerate(names)}
