@@ -36,12 +36,11 @@ def train_tuned(task: NodeTask, asked: TuneRequest, places: Places) -> None:
     """Compares models on `task`, prints the leaderboard, and writes the winner."""
     output, page = places.output, places.page
     left_behind = None if output is None else output.with_name(f"{output.name}.tuning")
-    if left_behind is not None and left_behind.exists():
-        say(f"note: goes on with what was measured before, in {left_behind}", file=sys.stderr)
     if not places.as_json:  # before the minutes of work: columns may have been misread
         for note in task.notes:
             say(f"note: {note}")
-    board = compared(task, asked, left_behind, shown=not places.as_json)
+    metric = metric_going_on(task, asked, left_behind)
+    board = compared(task, asked, metric, left_behind, shown=not places.as_json)
     written = places.write(board.winner, task)
     if places.as_json:
         about = {"data": task.name, "notes": list(task.notes), "saved": None, **written}
@@ -56,15 +55,28 @@ def train_tuned(task: NodeTask, asked: TuneRequest, places: Places) -> None:
         say(f"wrote the page about it to {page}")
 
 
+def metric_going_on(task: NodeTask, asked: TuneRequest, left_behind: Path | None) -> str:
+    """The metric that is compared by; a note where an interrupted comparison goes on.
+
+    What another one left behind is refused.
+    """
+    from elasticgnn.training.tuning.outcome_file import OutcomeFile
+    from elasticgnn.training.tuning.tune import planned
+
+    plan = planned(task, asked.metric, asked.seed, asked.splitting, balanced=asked.balanced)
+    if left_behind is not None and left_behind.exists():
+        OutcomeFile(left_behind, plan.key)
+        say(f"note: goes on with what was measured before, in {left_behind}", file=sys.stderr)
+    return plan.metric
+
+
 def compared(
-    task: NodeTask, asked: TuneRequest, checkpoint: Path | None, *, shown: bool
+    task: NodeTask, asked: TuneRequest, metric: str, checkpoint: Path | None, *, shown: bool
 ) -> Leaderboard:
     """The leaderboard of `task`; a line on the terminal says how far the comparison is."""
     from elasticgnn.cli.progress import waiting_line
     from elasticgnn.training.tuning import tune
-    from elasticgnn.training.tuning.tune import metric_of
 
-    metric = metric_of(task, asked.metric)
     as_text = shown_as(metric)
     # held-out refits may take half of the time on top
     with waiting_line("comparing models", 90 * asked.minutes, shown=shown) as say_how:

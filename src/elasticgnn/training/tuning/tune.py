@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -52,17 +52,16 @@ def tune(
     """
     if not 0 < minutes < math.inf:
         raise ValueError(f"minutes must be a finite number > 0, got {minutes}")
-    began, rng = time.perf_counter(), np.random.default_rng(seed)
-    division = divide(task, rng, splitting)
-    chosen = defined_metric(task, metric, division)
+    began = time.perf_counter()
+    plan = planned(task, metric, seed, splitting, balanced=balanced)
+    division, chosen = plan.division, plan.metric
     preparation = None if task.made_features else fit_preparation(task.features)
     unit = unit_of(task)
     ready = in_deviations(task if preparation is None else preparation.apply(task), unit)
-    key = f"{task.fingerprint} {chosen} {seed} {splitting} {balanced} {division.digest}"
-    known = None if checkpoint is None else OutcomeFile(checkpoint, key)
+    known = None if checkpoint is None else OutcomeFile(checkpoint, plan.key)
     limit = max(60 * minutes, 60.0)
     evaluation = Evaluation(ready, chosen, seed, unit, known=known, refit_seconds=limit)
-    outcomes = search(evaluation, division, 60 * minutes, rng, progress, balanced=balanced)
+    outcomes = search(evaluation, division, 60 * minutes, plan.rng, progress, balanced=balanced)
     # what was measured on all folds goes before what was not
     ranked = sorted(outcomes, key=lambda o: (len(o.scores), o.mean), reverse=True)
     together = worthwhile_ensemble(evaluation, ranked[0], division.folds, 30 * minutes)
@@ -74,6 +73,31 @@ def tune(
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     return board
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What is fixed before anything is measured.
+
+    rng: as the draws of the division leave it; key: names data, metric, seed and splits, for the
+    file that an interrupted comparison leaves behind.
+    """
+
+    division: Division
+    metric: Metric
+    rng: np.random.Generator
+    key: str
+
+
+def planned(
+    task: NodeTask, metric: str, seed: int, splitting: Splitting, *, balanced: bool
+) -> Comparison:
+    """The comparison that `tune` makes with these arguments."""
+    rng = np.random.default_rng(seed)
+    division = divide(task, rng, splitting)
+    chosen = defined_metric(task, metric, division)
+    key = f"{task.fingerprint} {chosen} {seed} {splitting} {balanced} {division.digest}"
+    return Comparison(division, chosen, rng, key)
 
 
 def metric_of(task: NodeTask, name: str) -> Metric:
