@@ -70,10 +70,10 @@ def one_of(cell, runs):
     ],
 )
 def test_the_check_draws_the_settings_of_a_search_anew(copied, model, change, message):
-    path = copied / "table1" / f"citeseer-0-{model}.json"
+    path = copied / "table1" / f"pubmed-0-{model}.json"
     cell = json.loads(path.read_text())
     spec = load_spec("table1")
-    cell["rule"] = spec.search_on("citeseer").to_json()
+    cell["rule"] = spec.search_on("pubmed").to_json()
     change(cell)
     path.write_text(json.dumps(cell))
     done = check(copied)
