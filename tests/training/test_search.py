@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 import torch
 
+from elasticgnn.cli.train_tuned import summary_lines
 from elasticgnn.data.synthetic import block_model
 from elasticgnn.nn import ModelSettings
 from elasticgnn.training.tuning.candidates import PLAN, Candidate
 from elasticgnn.training.tuning.evaluate import Evaluation
 from elasticgnn.training.tuning.folds import divide
 from elasticgnn.training.tuning.outcome import Outcome, joined
-from elasticgnn.training.tuning.search import raced, search
+from elasticgnn.training.tuning.outcome_file import OutcomeFile
+from elasticgnn.training.tuning.search import affordable_folds, candidates, raced, search
+from elasticgnn.training.tuning.splitting import Splitting
+from elasticgnn.training.tuning.tune import tune
 
 
 def of_width(width):
@@ -116,3 +120,36 @@ def test_an_outcome_in_two_parts_is_that_of_all_folds():
     np.testing.assert_allclose(both.probability, whole.probability, atol=1e-6)
     assert len(both.curves) == len(whole.curves) == 4
     assert both.seconds == pytest.approx(sum(part.seconds for part in parts))
+
+
+@pytest.mark.parametrize(("minutes", "count"), [(0.0005, 5), (1e3, 12)])
+def test_of_many_folds_so_many_are_measured_as_there_is_time_for(minutes, count):
+    """Closed forms on all of them took minutes where a second was asked for."""
+    task = block_model([30, 30], torch.Generator().manual_seed(0), inside=0.2)
+    evaluation = Evaluation(task, "accuracy", 0)
+    folds = divide(task, np.random.default_rng(0), Splitting(folds=12)).folds
+    quick, first = candidates(evaluation, balanced=False)
+    first = [replace(c, plan=replace(c.plan, epochs=2)) for c in first[:2]]
+    found = affordable_folds(evaluation, quick, first, folds, 60 * minutes)
+    assert found == folds[:count]
+    assert affordable_folds(evaluation, quick, first, folds[:5], 1e-6) == folds[:5]
+
+
+def test_a_comparison_that_goes_on_keeps_to_its_folds(tmp_path):
+    task = block_model([30, 30], torch.Generator().manual_seed(0), inside=0.2)
+    known = OutcomeFile(tmp_path / "m.tuning", "key")
+    evaluation = Evaluation(task, "accuracy", 0, known=known)
+    folds = divide(task, np.random.default_rng(0), Splitting(folds=12)).folds
+    quick, first = candidates(evaluation, balanced=False)
+    evaluation.measure(quick[:1], folds[:7], 1.0)
+    assert affordable_folds(evaluation, quick, first, folds, 1e-6) == folds[:7]
+
+
+def test_folds_that_were_left_out_are_said():
+    task = block_model([60, 60], torch.Generator().manual_seed(0), inside=0.1)
+    board = tune(task, minutes=0.001, splitting=Splitting(folds=40))
+    used = board.entries[0].folds
+    assert used < 40
+    assert board.folds_left_out == board.to_json()["folds_left_out"] == 40 - used
+    assert sum(f"note: {used} of 40 folds" in line for line in summary_lines(board)) == 1
+    assert not any("folds" in line for line in summary_lines(replace(board, folds_left_out=0))[1:])

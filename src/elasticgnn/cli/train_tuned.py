@@ -108,6 +108,18 @@ def summary_lines(board: Leaderboard) -> list[str]:
         f"{ends(estimate, shown, ' and ')}) on {estimate.nodes} nodes that chose nothing; "
         f"{certainty(board)}, {board.seconds:.0f} s",
         *verdicts(board),
+        *left_out(board),
+    ]
+
+
+def left_out(board: Leaderboard) -> list[str]:
+    """A note where there was no time for all folds that were asked for."""
+    if not board.folds_left_out:
+        return []
+    used = board.entries[0].folds
+    asked = used + board.folds_left_out
+    return [
+        f"note: {used} of {asked} folds were measured: more --minutes are needed for the others"
     ]
 
 

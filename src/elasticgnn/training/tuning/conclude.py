@@ -71,6 +71,7 @@ def conclude(
         report=measured.report,
         seconds=time.perf_counter() - began,
         curves=best.curves,
+        folds_left_out=len(holdout.division.folds) - len(best.scores),
     )
     return with_facts(board, task, holdout.division)
 

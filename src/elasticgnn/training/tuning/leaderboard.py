@@ -47,7 +47,8 @@ class Leaderboard:
     coverage_range: where chance alone lets the coverage of right sets lie, in 19 of 20 cases.
     majority: of the most frequent class, or of the mean. graph_gain: winner with the graph less
     the best model without it (or the best with it less the winner without), on the holdout, None
-    where only one kind was there. curves: of the winner's training on each fold.
+    where only one kind was there. curves: of the winner's training on each fold. folds_left_out:
+    those of the cross-validation for which there was no time.
     """
 
     metric: Metric
@@ -62,6 +63,7 @@ class Leaderboard:
     report: dict[str, Any]
     seconds: float
     curves: tuple[dict[str, Any], ...] = ()
+    folds_left_out: int = 0
 
     @property
     def beats_majority(self) -> bool:
@@ -79,6 +81,7 @@ class Leaderboard:
             "coverage_range",
             "report",
             "seconds",
+            "folds_left_out",
         )
         plain = {name: getattr(self, name) for name in names}
         gain = None if self.graph_gain is None else asdict(self.graph_gain)

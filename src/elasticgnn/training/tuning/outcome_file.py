@@ -30,6 +30,11 @@ class OutcomeFile:
         whole = (o for o in self.outcomes if len(o.scores) == folds and not o.is_cut)
         return next((outcome for outcome in whole if outcome.candidate == candidate), None)
 
+    @property
+    def most_folds(self) -> int:
+        """The most folds that anything was measured on."""
+        return max((len(outcome.scores) for outcome in self.outcomes), default=0)
+
     def add(self, outcomes: list[Outcome]) -> None:
         """Writes the file with these outcomes, too."""
         self.outcomes += outcomes

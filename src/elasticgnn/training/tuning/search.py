@@ -25,6 +25,7 @@ from elasticgnn.training.wrappers.hops import hops_within
 Progress = Callable[[int, float], None]
 HOP_VALUES = 30_000_000  # stored of features and their means over neighbours, at most
 MOST_OUTCOMES = 150
+FEW = 5  # folds that are measured whatever the time
 
 
 def search(
@@ -37,9 +38,12 @@ def search(
     balanced: bool = False,
 ) -> list[Outcome]:
     """Every family once, then settings near the best of two families while there is time."""
-    began, folds = time.perf_counter(), division.folds
+    began = time.perf_counter()
     of_numbers = evaluation.unit is not None
-    outcomes = every_family(evaluation, folds, seconds, balanced=balanced)
+    quick, first = candidates(evaluation, balanced=balanced)
+    folds = affordable_folds(evaluation, quick, first, division.folds, seconds)
+    outcomes = evaluation.measure(quick, folds, seconds / 10)
+    outcomes += first_round(evaluation, first, folds, seconds)
     trained = [o for o in outcomes if not is_closed_form(o.candidate)]
     report_progress(progress, outcomes)
     while (
@@ -66,20 +70,47 @@ def search(
     return outcomes
 
 
-def every_family(
-    evaluation: Evaluation, folds: tuple[Split, ...], seconds: float, *, balanced: bool
-) -> list[Outcome]:
-    """Outcomes of models in closed form, then of the first settings of each family of networks."""
+def candidates(
+    evaluation: Evaluation, *, balanced: bool
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Models in closed form, and the first settings of each family of networks."""
     has_features = not evaluation.task.made_features
-    of_numbers = evaluation.unit is not None
-    closed_form = number_candidates if of_numbers else closed_form_candidates
+    closed_form = closed_form_candidates if evaluation.unit is None else number_candidates
     hops = affordable_hops(evaluation.task) if has_features else 0
     quick = closed_form(has_features=has_features, hops=hops)
-    outcomes = evaluation.measure(quick, folds, seconds / 10)
     large = evaluation.is_large
     first = first_candidates(large=large, has_features=has_features, hops=hops)
-    first = [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
-    return outcomes + first_round(evaluation, first, folds, seconds)
+    return quick, [replace(c, plan=replace(c.plan, balanced=balanced)) for c in first]
+
+
+def affordable_folds(
+    evaluation: Evaluation,
+    quick: list[Candidate],
+    first: list[Candidate],
+    folds: tuple[Split, ...],
+    seconds: float,
+) -> tuple[Split, ...]:
+    """The first of many folds, FEW or as many more as there is time for; up to FEW are all taken.
+
+    Everything is measured on the same ones: models in closed form take what they take, however
+    many the folds, and networks that are trained for a moment on each tell nothing. A comparison
+    that goes on keeps to the folds it had.
+    """
+    if len(folds) <= FEW:
+        return folds
+    before = 0 if evaluation.known is None else evaluation.known.most_folds
+    if before > 1:
+        return folds[:before]
+    began = time.perf_counter()
+    evaluation.measure(quick, folds[:1], seconds / 10)
+    each = time.perf_counter() - began
+    if FEW * each >= 0.2 * seconds:
+        return folds[:FEW]
+    pilot = evaluation.measure(first, folds[:1], 0.25 * seconds)
+    best = sorted(pilot, key=lambda outcome: outcome.mean, reverse=True)
+    trained = sum(outcome.seconds for outcome in leaders(best))
+    count = min(0.2 * seconds / max(each, 1e-9), 0.4 * seconds / max(trained, 1e-9))
+    return folds[: max(FEW, int(min(count, len(folds))))]
 
 
 def affordable_hops(task: NodeTask) -> int:

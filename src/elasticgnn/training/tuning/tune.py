@@ -64,7 +64,8 @@ def tune(
     outcomes = search(evaluation, division, 60 * minutes, plan.rng, progress, balanced=balanced)
     # what was measured on all folds goes before what was not
     ranked = sorted(outcomes, key=lambda o: (len(o.scores), o.mean), reverse=True)
-    together = worthwhile_ensemble(evaluation, ranked[0], division.folds, 30 * minutes)
+    used = division.folds[: len(ranked[0].scores)]
+    together = worthwhile_ensemble(evaluation, ranked[0], used, 30 * minutes)
     ranked = ranked if together is None else [together, *ranked[1:]]
     left = 60 * minutes - (time.perf_counter() - began)
     # draws that do not depend on how much was proposed, here or before an interruption
