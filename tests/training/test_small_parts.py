@@ -51,6 +51,14 @@ def test_nodes_without_an_error_leave_room_for_three():
     assert interval("accuracy", labels[:1], sure[:1], np.random.default_rng(0)) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(("metric", "least"), [("auc", 0.4), ("balanced", 0.7), ("accuracy", 0.94)])
+def test_a_perfect_score_of_few_positive_nodes_is_not_sure(metric, least):
+    labels = np.array([1] * 5 + [0] * 45)
+    sure = np.stack([labels == 0, labels == 1], 1).astype(float)
+    low, high = interval(metric, labels, sure, np.random.default_rng(0))
+    assert (low, high) == (pytest.approx(least), 1.0)
+
+
 def test_every_class_keeps_a_training_node():
     labels = torch.tensor([0, 0, 1, 1, 1, -1])
     split = selection_split(labels, 0.9, seeded())

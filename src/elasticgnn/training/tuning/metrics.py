@@ -116,6 +116,18 @@ def score_gap(metric: Metric, labels: Array, one: Array, other: Array) -> float:
     return 0.0 if math.isclose(here, there) else here - there
 
 
+def unseen(labels: Array, *, is_perfect: bool, metric: Metric) -> float:
+    """What may be lost in errors of a kind that was not seen yet, by the rule of three.
+
+    A perfect AUC of five positive nodes says no more than that none of five was out of order.
+    """
+    if metric == "accuracy" or not is_perfect:
+        return 3 / len(labels)
+    counts = np.unique(labels, return_counts=True)[1]
+    classes = 1 if metric == "auc" and len(counts) == 2 else len(counts)  # of which it is a mean
+    return float(min(1.0, 3 / counts.min()) / classes)
+
+
 def interval(
     metric: Metric, labels: Array, probability: Array, rng: np.random.Generator
 ) -> tuple[float, float]:
@@ -127,7 +139,7 @@ def interval(
     middle = score(metric, labels, probability)
     widen = np.sqrt(count / max(count - 1, 1)) + 1 / np.sqrt(count)
     bounds = (middle - widen * (middle - low), middle + widen * (high - middle))
-    least = 3 / count if metric in SHARES else 0.0  # the rule of three: no error seen yet
+    least = unseen(labels, is_perfect=middle == 1, metric=metric) if metric in SHARES else 0.0
     bottom, top = 0.0 if metric in SHARES else -np.inf, 0.0 if metric in ERRORS else 1.0
     low, high = min(bounds[0], middle - least), max(bounds[1], middle + least)
     return float(max(low, bottom)), float(min(high, top))
