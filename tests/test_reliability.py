@@ -65,7 +65,8 @@ def refuse(_: Path) -> None:
         (lambda _: time.sleep(9), "slow"),
         (run_a_process, "code subprocess.Popen"),
         (leave, "crash"),
-        (lambda _: b"x" * (300 << 20), "large"),
+        # far beyond 200 MB: meanwhile the system may take back pages of libraries, which count too
+        (lambda _: b"x" * (1 << 30), "large"),
         (lambda _: None, "read"),
     ],
 )
